@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from lycosa.frontier.durable import DurableFrontier, best_waiting, waiting_hosts
+from lycosa.frontier.durable import DurableFrontier, WaitingSample, best_waiting, waiting_hosts, waiting_sample
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.strategies.authority import CrawlGAI
 from lycosa.strategies.best_first import BestFirst
@@ -95,10 +95,18 @@ def test_a_reopened_frontier_ranks_boosted_links_first_and_an_undone_boost_leave
 
 
 @pytest.mark.parametrize(
-    ("strategy", "saved"), [(BestFirst(), 0.9 + 0.1 * 0.5), (BreadthFirst(), 0.5 + 1e6)], ids=["unit", "order"]
+    ("strategy", "saved", "own"),
+    [
+        (BestFirst(), 0.9 + 0.1 * 0.5, 0.5),
+        (BestFirst(), 0.9 + 0.1 * 1.0, 1.0),
+        (BreadthFirst(), 0.5 + 1e6, 0.5),
+        (BreadthFirst(), 0.1 + 1e6, 0.1),
+    ],
 )
 @pytest.mark.parametrize("in_memory", [1, 100])
-def test_boosts_saved_by_an_older_version_come_first_too(strategy: Strategy, saved: float, in_memory: int) -> None:
+def test_boosts_saved_by_an_older_version_come_first_too(
+    strategy: Strategy, saved: float, own: float, in_memory: int
+) -> None:
     connection = sqlite3.connect(":memory:")
     durable(strategy, connection=connection)
     for arrival, candidate in enumerate([Candidate(SHIPS, 0.99), Candidate(BEES, saved), Candidate(SAMPLE, 1.0)], 1):
@@ -111,5 +119,93 @@ def test_boosts_saved_by_an_older_version_come_first_too(strategy: Strategy, sav
         frontier.save()
     frontier = durable(strategy, connection=connection, boosted=["bees.example"])
     (first, priority), *others = taken(frontier)
-    assert (first, priority) == (BEES, pytest.approx(0.5))
+    assert (first, priority) == (BEES, own)
     assert others == [(SAMPLE, 1.0), (SHIPS, 0.99)]
+
+
+def test_a_row_that_was_saved_under_other_boosts_is_ranked_by_those_of_now() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = durable(BestFirst(), connection=connection, boosted=["bees.example"])
+    frontier.put([Candidate(BEES, 0.1), Candidate(SHIPS, 0.7)])
+    frontier.save()
+    assert taken(durable(BestFirst(), connection=connection)) == [(SHIPS, 0.7), (BEES, 0.1)]
+
+
+class Sum(BestFirst):
+    """Ranks what is offered again by the sum, which shows every rounding."""
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return waiting + offered
+
+
+@pytest.mark.parametrize("make", [in_memory, durable, spilling])
+def test_a_boost_rounds_no_priority(make: Callable[[Strategy], MemoryFrontier]) -> None:
+    frontier, reference = make(Sum()), make(Sum())
+    frontier.boost(["bees.example"])
+    for each in (frontier, reference):
+        each.put([Candidate(BEES, 0.1 + 1e-13), Candidate(SHIPS, 0.97)])
+        each.put([Candidate(BEES, 0.2)])
+        each.put([Candidate(SHIPS, 0.001), Candidate(BEES, 1e-12)])
+    assert sorted(taken(frontier)) == sorted(taken(reference))
+
+
+def test_the_highest_priority_may_be_boosted_and_opened_again() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = durable(BreadthFirst(), connection=connection, boosted=["bees.example"])
+    frontier.put([Candidate(BEES, 1e9)])
+    frontier.save()
+    assert taken(durable(BreadthFirst(), connection=connection, boosted=["bees.example"])) == [(BEES, 1e9)]
+
+
+def fetches_in_a_minute(boosted: list[str], *, own: float = 0.8, hosts: int = 20) -> list[Url]:
+    """What one fetch at a time of a tenth of a second takes, where every host rests for a second."""
+    clock = SimulatedClock()
+    frontier = MemoryFrontier(clock=clock, delay=1.0, patience=2.0, boosted=boosted)
+    frontier.rank_by(BestFirst())
+    frontier.put(
+        Candidate(Url(f"http://h{host}.example/{page}"), 0.8 if host else own)
+        for host in range(hosts + 1)
+        for page in range(200)
+    )
+    fetched = []
+    while clock.now() < 60.0:
+        if candidate := frontier.take(clock.now()):
+            fetched.append(candidate.url)
+            clock._now += 0.1
+            frontier.settle(candidate.url)
+        else:
+            moment = frontier.next_ready_at()
+            assert moment is not None
+            clock._now = max(moment, clock.now() + 0.001)
+    return fetched
+
+
+@pytest.mark.parametrize("own", [0.1, 0.8])
+def test_a_boosted_host_is_first_whenever_it_is_free_and_holds_up_no_other(own: float) -> None:
+    usual, boosted = fetches_in_a_minute([]), fetches_in_a_minute(["h0.example"], own=own)
+    assert len(boosted) >= 0.95 * len(usual)
+    of_boosted = [url for url in boosted if "//h0." in url]
+    assert boosted[0] == of_boosted[0]
+    assert len(of_boosted) >= 60.0 / (1.0 + 0.1 + 0.1) - 1, "it is taken at most one fetch after its rest"
+
+
+def test_a_much_better_boosted_url_is_waited_for_as_any_other() -> None:
+    clock = SimulatedClock()
+    frontier = MemoryFrontier(clock=clock, delay=0.5, patience=2.0, boosted=["bees.example"])
+    frontier.rank_by(BestFirst())
+    frontier.put([Candidate(BEES, 0.9), Candidate(Url(f"{BEES}2"), 0.9), Candidate(SHIPS, 0.1)])
+    frontier.take(0.0)
+    frontier.settle(BEES)
+    assert frontier.take(0.0) is None
+    assert frontier.next_ready_at() == 0.5
+
+
+@pytest.mark.parametrize("in_memory", [1, 100])
+def test_a_sample_of_what_waits_has_the_priorities_without_boosts(in_memory: int) -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = durable(BestFirst(), connection=connection, boosted=["bees.example"], in_memory=in_memory)
+    frontier.put([Candidate(BEES, 0.1), Candidate(SHIPS, 0.97), Candidate(SAMPLE, 1.0)])
+    expected = WaitingSample(1, [(BEES, 0.1), (SHIPS, 0.97), (SAMPLE, 1.0)])
+    assert frontier.sample(3) == expected
+    frontier.save()
+    assert frontier.sample(3) == waiting_sample(connection, 3) == expected

@@ -89,6 +89,31 @@ def test_a_sample_of_what_waits_is_one_in_so_many_arrivals_with_priorities() -> 
     connection.execute("UPDATE frontier SET priority = 'high' WHERE arrival = 1")
     with pytest.raises(sqlite3.DatabaseError, match="damaged"):
         waiting_sample(connection, 99)
+    connection.execute("UPDATE frontier SET priority = 1e6, candidate = '{' WHERE arrival = 1")
+    with pytest.raises(sqlite3.DatabaseError, match="damaged"):
+        waiting_sample(connection, 99)
+
+
+@pytest.mark.parametrize("in_memory", [5, 1_000])
+def test_a_frontier_gives_the_sample_that_its_table_would_have(in_memory: int) -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = DurableFrontier(connection, clock=SimulatedClock(), delay=0.0, in_memory=in_memory)
+    frontier.put([Candidate(Url(f"http://h{page % 7}.example/{page}"), page / 100) for page in range(1, 100)])
+    frontier.save()
+    for _ in range(10):
+        candidate = frontier.take(0.0)
+        assert candidate is not None
+        frontier.settle(candidate.url)
+    frontier.take(0.0)  # in flight
+    frontier.put([Candidate(Url(f"http://h{page % 7}.example/{page}"), page / 100) for page in range(30, 50)])
+    frontier.put([Candidate(Url(f"http://new.example/{page}"), 0.5) for page in range(9)])
+    samples = [frontier.sample(size) for size in (10, 50, 1_000)]
+    assert [each.interval for each in samples] == [10, 2, 1]
+    assert len(samples[2].priorities) == 98
+    frontier.save()
+    assert [waiting_sample(connection, size) for size in (10, 50, 1_000)] == samples
+    again = DurableFrontier(connection, clock=SimulatedClock(), delay=0.0, in_memory=in_memory)
+    assert [again.sample(size) for size in (10, 50, 1_000)] == samples
 
 
 def test_readers_see_what_waits_by_pages_the_best_first_and_by_host() -> None:

@@ -1,6 +1,8 @@
 """What is estimated to be left follows from which pages link where, and from nothing else."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import exp, log
 from pathlib import Path
 from random import Random
@@ -10,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from crawling import waiting
+from crawling import collection, waiting
 from lycosa.frontier.durable import WaitingSample
 from lycosa.reading.reader import page_of_text
+from lycosa.recipe import Budget
+from lycosa.run import steering
 from lycosa.run.recall import (
     MIN_RELEVANT,
     RECALL_BEHIND,
@@ -20,6 +24,7 @@ from lycosa.run.recall import (
     RecallEstimator,
     RecallTracker,
     current_recall,
+    next_renewal,
     restored_recall,
     sample_of,
     saved_recall,
@@ -37,7 +42,9 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from sessions import opened
+from lycosa.vocabulary.urls import host_of
+from sessions import opened, visited
+from worlds import html
 
 
 def url(number: int) -> Url:
@@ -184,19 +191,115 @@ def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None
         assert current_recall(catalog, 12) == (restored_recall(catalog).estimate(sample_of(catalog)), False)
 
 
-def test_a_tracker_renews_its_estimate_with_one_more_visit_in_25_and_at_the_end(crawled: Path) -> None:
+def test_a_tracker_renews_its_estimate_at_fixed_numbers_of_visits_and_at_the_end(crawled: Path) -> None:
     with opened(crawled) as session:
-        tracker, saved = RecallTracker(session.collection.catalog), []
-        tracker.set_save_frontier(lambda: saved.append(True))
-        tracker.estimate()
-        visits = len(list(session.collection.catalog.visited()))
-        for number in range(400):
-            tracker.add(visit_of(url(number)))
+        catalog = session.collection.catalog
+        visits = len(list(catalog.visited()))
+        renewed_at = [number for number in range(visits + 1, visits + 401) if next_renewal(number - 1) == number]
+        assert renewed_at[:3] == [20, 30, 40]
+        assert renewed_at[-2:] == [395, 410]
+        for asked_from in (visits, visits + 4, visits + 311):
+            tracker, samples, stops_at = RecallTracker(catalog), [0], []
+            tracker.set_sampler(counting(samples))
             tracker.estimate()
-        assert len(saved) < 50 + 25 * log((visits + 400) / 50) + 10
-        renewed = len(saved)
-        tracker.finish(estimate_anew=True)
-        assert len(saved) == renewed + 1
+            for count in range(visits + 1, visits + 401):
+                tracker.add(visit_of(url(count)))
+                if count >= asked_from and tracker.estimate_to_stop_by() is not None:
+                    stops_at.append(count)
+            assert stops_at == [number for number in renewed_at if number >= asked_from]
+            assert samples[0] <= len(stops_at) + 2, "and once at first, once where it was asked late"
+            before = samples[0]
+            tracker.finish(estimate_anew=True)
+            assert samples[0] == before + 1
+
+
+def counting(samples: list[int]) -> Callable[[], WaitingSample]:
+    def sample() -> WaitingSample:
+        samples[0] += 1
+        return WaitingSample(1, ())
+
+    return sample
+
+
+def test_nothing_is_sampled_before_the_first_relevant_page(bees: Path) -> None:
+    with opened(bees) as session:
+        tracker = RecallTracker(session.collection.catalog)
+        tracker.set_sampler(lambda: pytest.fail("nothing was found yet"))
+        for number in range(30):
+            tracker.add(replace(visit_of(url(number)), relevance=0.1))
+            assert tracker.estimate() is tracker.estimate_to_stop_by() is None
+        tracker.set_sampler(lambda: WaitingSample(1, ()))
+        tracker.add(visit_of(url(99)))
+        assert tracker.estimate() == RecallEstimate(1, 0.0, 1.0, 1.0, 1.0)
+
+
+def test_a_boost_changes_no_estimate(crawled: Path) -> None:
+    estimates = []
+    for boosted in ([], [host_of(each) for each in waiting(crawled)]):
+        with opened(crawled) as session:
+            for host in boosted:
+                steering.boost(crawled, host)
+            session.state.apply_steering()
+            session.checkpoint()
+            catalog = session.collection.catalog
+            estimates += [session.recall(), restored_recall(catalog).estimate(sample_of(catalog))]
+    assert estimates[0].relevant_left > 0.0
+    assert estimates == [estimates[0]] * 4
+
+
+BEES = 150
+WORLD = {
+    **{
+        Url(f"http://bees.example/{number}"): html(
+            f"Bee {number}",
+            "honey " + " ".join(f"bee{number}x{place}" for place in range(12)),
+            [
+                *(f"http://bees.example/{(number + step) % BEES}" for step in (1, 2, 5, 11, 31)),
+                *(f"http://ships.example/{(7 * number + step) % 400}" for step in range(2)),
+            ],
+        )
+        for number in range(BEES)
+    },
+    **{
+        Url(f"http://ships.example/{number}"): html(
+            f"Ship {number}",
+            " ".join(f"ship{number}x{place}" for place in range(12)),
+            [f"http://ships.example/{number}"],
+        )
+        for number in range(400)
+    },
+}
+
+
+def visits_until_recall(folder: Path, kills: Sequence[int], *, killed: bool) -> list[Url]:
+    """What a crawl visits that stops by its recall, and that ended and went on after so many pages."""
+    urls: list[Url] = []
+    for pages in (*kills, None):
+        with (
+            suppress(_KilledError),
+            opened(folder, stop=Budget(pages=pages, recall=0.8), strategy="best-first") as session,
+        ):
+            urls += asyncio.run(visited(session, WORLD, is_killed=killed and pages is not None))
+            if killed and pages is not None:
+                raise _KilledError
+    return urls
+
+
+class _KilledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_crawl_that_was_interrupted_stops_by_its_recall_where_it_would_have_stopped(
+    tmp_path: Path, killed: bool
+) -> None:
+    seed, topic = "http://bees.example/0", 'keywords = ["honey"]'
+    whole = visits_until_recall(collection(tmp_path / "whole", [seed], topic=topic), [], killed=False)
+    assert MIN_RELEVANT < len(whole) < len(WORLD)
+    for kills in [[len(whole) - before] for before in (1, 2, 3, 5, 8)] + [[17, 41, 77]]:
+        folder = collection(tmp_path / f"after {kills}", [seed], topic=topic)
+        assert visits_until_recall(folder, kills, killed=killed) == whole, kills
+        assert visits_until_recall(folder, [], killed=False) == [], "a crawl that has enough fetches nothing"
 
 
 def visit_of(target: Url) -> Visit:

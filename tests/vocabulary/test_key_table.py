@@ -31,6 +31,7 @@ def test_a_table_has_what_a_dictionary_would_have(changes: list[tuple[int, int]]
     assert len(table) == len(kept)
     assert {key: table[key] for key in expected} == expected
     assert sorted(table) == sorted(kept)
+    assert sorted(table.numbers().tolist()) == sorted(kept.values())
     assert (12345 in table) == (12345 in kept)
 
 

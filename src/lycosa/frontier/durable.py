@@ -3,31 +3,33 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+import numpy as np
+from msgspec import Meta, Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, CheckedUrl, Count, Score, Url
 
-from .memory import BOOST, MemoryFrontier
-from .spilled import QueueEntry, SpilledEntries
+from .memory import MemoryFrontier
+from .spilled import BOOST, QueueEntry, SpilledEntries
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS frontier (
     arrival INTEGER PRIMARY KEY,  -- `QueueEntry.order`: the table grows at its end, and is searched by it
     url TEXT NOT NULL,
-    priority REAL NOT NULL,
+    priority REAL NOT NULL,       -- minus the rank: more than that of the candidate if the URL is boosted
     candidate BLOB NOT NULL       -- JSON
 )"""
 
 
 _COLUMNS = "arrival, url, priority, CAST(candidate AS BLOB)"
 _BATCH_SIZE = 32  # rows
-_SELECT_ONE = f"SELECT {_COLUMNS} FROM frontier WHERE arrival = ?"
-_SELECT_SOME = f"SELECT {_COLUMNS} FROM frontier WHERE arrival IN ({', '.join('?' * _BATCH_SIZE)})"
+_PLACEHOLDERS = ", ".join("?" * _BATCH_SIZE)
+# The candidate only if it is needed to know its own priority.
+_PRIORITY_COLUMNS = f"arrival, url, priority, CASE WHEN priority > {BOOST / 2} THEN CAST(candidate AS BLOB) END"
 IN_MEMORY = 30_000  # entries; each takes up to a kilobyte if it is alone on its host
 
 
@@ -36,7 +38,7 @@ class FrontierRow(NamedTuple):
 
     arrival: Count
     url: CheckedUrl
-    priority: Score  # minus the rank: the priority of the candidate, or more if the URL is boosted
+    priority: Annotated[float, Meta(ge=-1e9, le=1e9 + BOOST)]  # minus the rank
     candidate: Any  # JSON, or a `Candidate` that has no row yet
 
 
@@ -47,7 +49,14 @@ class _RetriesAndHops(Struct):
     hops: Count = 0
 
 
+class _Priority(Struct):
+    """The priority of a candidate."""
+
+    priority: Score
+
+
 _retries_and_hops_of = msgspec.json.Decoder(_RetriesAndHops).decode
+_priority_of = msgspec.json.Decoder(_Priority).decode
 
 
 class DurableFrontier(MemoryFrontier):
@@ -72,12 +81,22 @@ class DurableFrontier(MemoryFrontier):
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
+        misranked: list[tuple[QueueEntry, Candidate]] = []
         for row in _rows(connection):
-            self._queue(_entry_of(row))
+            entry = _entry_of(row)
+            if (boost := self._boost_of(row.url)) or row.priority > BOOST / 2:
+                saved = self._candidate_of(entry)
+                candidate = _without_older_boost(saved) if boost and saved.priority == -entry.rank else saved
+                if candidate is not saved or -entry.rank != candidate.priority + boost:
+                    misranked.append((entry, candidate))
+            self._queue(entry)
             self._admission.count(row.url)
             self._last_order = row.arrival
             self._spill()
         self._saved_order = self._last_order  # later arrivals have no row yet
+        for entry, candidate in misranked:
+            self._replace_entry(entry, candidate)
+            self._spill()
 
     def save(self) -> None:
         """Writes the changes since the last call."""
@@ -93,24 +112,21 @@ class DurableFrontier(MemoryFrontier):
         self._changed.clear()
         self._saved_order = self._last_order
 
-    def rank_by(self, strategy: Strategy) -> None:
-        super().rank_by(strategy)
-        if self._boosted_hosts or self._boosted_urls:
-            self._convert_older_boosts(is_unit=strategy.scale == "unit")
-
-    def _convert_older_boosts(self, *, is_unit: bool) -> None:
-        """Restores the priority of candidates that an older version saved with their boost."""
-        older = []
-        for entry in self._entries():
-            if self._is_boosted(entry.url):
-                candidate = self._candidate_of(entry)
-                if candidate.priority == -entry.rank:
-                    # On the unit scale, it was between 0.9 and 1.
-                    priority = 10.0 * (candidate.priority - 0.9) if is_unit else candidate.priority - BOOST
-                    older.append((entry, replace(candidate, priority=priority)))
-        for entry, candidate in sorted(older, key=lambda pair: pair[0].order):
-            self._replace_entry(entry, candidate)
-        self._spill()
+    def sample(self, size: int) -> "WaitingSample":
+        """What `waiting_sample` reads after `save`, without writing anything or reading the whole table."""
+        assert self._spilled is not None
+        entries = {entry.order: entry for entry in (*self._waiting.values(), *self._in_flight.values())}
+        orders = np.concatenate([np.fromiter(entries, np.int64, len(entries)), self._spilled.orders()])
+        orders.sort()
+        interval, chosen = _one_in_so_many(orders, size)
+        found: dict[int, tuple[Url, float]] = {}
+        for order in chosen:
+            if entry := entries.get(order):
+                found[order] = entry.url, self._priority_of(entry)
+            elif candidate := self._changed.get(order):
+                found[order] = candidate.url, candidate.priority
+        found.update(_saved_priorities(self._connection, [order for order in chosen if order not in found]))
+        return WaitingSample(interval, [found[order] for order in chosen])
 
     def _boosted_priority(self, candidate: Candidate) -> float:
         return candidate.priority + self._boost_of(candidate.url)
@@ -204,13 +220,7 @@ class DurableFrontier(MemoryFrontier):
                 yield FrontierRow(order, candidate.url, self._boosted_priority(candidate), candidate)
             else:
                 saved.append(order)
-        if len(saved) == 1:
-            yield from map(FrontierRow._make, self._connection.execute(_SELECT_ONE, saved))
-            return
-        for start in range(0, len(saved), _BATCH_SIZE):
-            batch = saved[start : start + _BATCH_SIZE]
-            rows = self._connection.execute(_SELECT_SOME, batch + [None] * (_BATCH_SIZE - len(batch)))
-            yield from map(FrontierRow._make, rows)
+        yield from map(FrontierRow._make, _selected(self._connection, saved))
 
     def _forget_spilled(self) -> None:
         assert self._spilled is not None
@@ -230,6 +240,14 @@ class DurableFrontier(MemoryFrontier):
             f"SELECT {_COLUMNS} FROM frontier ORDER BY priority, arrival DESC LIMIT ?", (count + len(in_flight),)
         )
         return [_entry_of(row) for row in map(FrontierRow._make, rows) if row.arrival not in in_flight][:count]
+
+
+def _without_older_boost(candidate: Candidate) -> Candidate:
+    """A candidate that an older version saved with its boost, as it was before: that made its priority one between 0.9
+    and 1 if priorities were from 0 to 1, else higher by `BOOST`."""
+    boosted = candidate.priority
+    priority = round(boosted - BOOST, 9) if boosted > BOOST / 2 else round(10.0 * (boosted - 0.9), 14)
+    return replace(candidate, priority=priority)
 
 
 def _entry_of(row: FrontierRow) -> QueueEntry:
@@ -258,6 +276,19 @@ def _rows(connection: sqlite3.Connection) -> Iterator[FrontierRow]:
             raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 
+def _selected(
+    connection: sqlite3.Connection, arrivals: Sequence[int], columns: str = _COLUMNS
+) -> Iterator[tuple[int, Any, Any, Any]]:
+    """The rows of these arrivals, in any order."""
+    if len(arrivals) == 1:
+        yield from connection.execute(f"SELECT {columns} FROM frontier WHERE arrival = ?", arrivals)
+        return
+    select = f"SELECT {columns} FROM frontier WHERE arrival IN ({_PLACEHOLDERS})"
+    for start in range(0, len(arrivals), _BATCH_SIZE):
+        batch = arrivals[start : start + _BATCH_SIZE]
+        yield from connection.execute(select, [*batch, *[None] * (_BATCH_SIZE - len(batch))])
+
+
 def count_waiting(connection: sqlite3.Connection) -> int:
     """The number of waiting URLs in a database, which may be open for reading only."""
     if not _has_table(connection):
@@ -273,7 +304,7 @@ def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
 
 
 class WaitingSample(NamedTuple):
-    """Some of the waiting URLs with their priorities: one in `interval` arrivals."""
+    """Some of the waiting URLs with the priorities of their candidates: in order of arrival, one in `interval`."""
 
     interval: int
     priorities: Sequence[tuple[Url, float]]
@@ -285,11 +316,26 @@ def waiting_sample(connection: sqlite3.Connection, size: int) -> WaitingSample:
     """
     if not _has_table(connection):
         return WaitingSample(1, ())
-    interval = -(-count_waiting(connection) // size) or 1
-    rows = connection.execute("SELECT url, priority FROM frontier WHERE arrival % ? = 0", (interval,))
+    arrivals = (arrival for (arrival,) in connection.execute("SELECT arrival FROM frontier ORDER BY arrival"))
+    interval, chosen = _one_in_so_many(np.fromiter(arrivals, np.int64), size)
+    return WaitingSample(interval, [found for _, found in sorted(_saved_priorities(connection, chosen).items())])
+
+
+def _one_in_so_many(arrivals: NDArray[np.int64], size: int) -> tuple[int, list[int]]:
+    """At most `size` of the sorted arrivals, one in so many, and that number."""
+    interval = -(-len(arrivals) // size) or 1
+    return interval, arrivals[interval - 1 :: interval].tolist()
+
+
+def _saved_priorities(connection: sqlite3.Connection, arrivals: Sequence[int]) -> dict[int, tuple[Url, float]]:
+    """The URLs of these arrivals and the priorities of their candidates, which are read only of boosted ones."""
     try:
-        return WaitingSample(interval, msgspec.convert(rows.fetchall(), list[tuple[CheckedUrl, Score]]))
-    except msgspec.ValidationError as error:
+        rows = msgspec.convert(list(_selected(connection, arrivals, _PRIORITY_COLUMNS)), list[FrontierRow])
+        return {
+            row.arrival: (row.url, row.priority if row.candidate is None else _priority_of(row.candidate).priority)
+            for row in rows
+        }
+    except (msgspec.DecodeError, RecursionError, TypeError) as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 

@@ -61,6 +61,8 @@ class HostQueues:
 
         w <= patience  and  its priority > the best idle priority + slack * max(0, w - 0.1).
 
+    Boosts do not count there: boosted URLs are first among those of idle hosts, and do not hold up others.
+
     Hosts on one address, or of one registered domain, share the slots of a `SharedLimit`: a request takes a slot, which
     then rests for the delay. An idle host whose limit is full is parked, and listed again when a slot is free.
 
@@ -607,7 +609,7 @@ class HostQueues:
             else:
                 tried.append(listing)
                 slack = self.slack * max(0.0, expected - _FREE_WAIT)
-                if (best.rank + slack, best.order) < (idle.rank, idle.order):
+                if (best.rank_without_boost + slack, best.order) < (idle.rank_without_boost, idle.order):
                     wait_until = now + expected
         for listing in tried:
             heappush(self._unavailable, listing)

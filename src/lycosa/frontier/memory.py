@@ -17,10 +17,9 @@ from .admission import Admission, is_on_hosts
 from .host_queues import HostQueues
 from .quotas import Quotas
 from .shared_limits import LatestKeys
-from .spilled import QueueEntry, SpilledEntries
+from .spilled import BOOST, QueueEntry, SpilledEntries
 
 SLACK = 0.5  # difference in priority (0 to 1) that is worth one second of waiting
-BOOST = 1e6  # added to the priority by which a boosted URL is ranked
 MIN_REFUSED_KNOWN = 100_000  # latest refused URLs that are remembered; others may be refused again
 
 
@@ -92,7 +91,8 @@ class MemoryFrontier:
     def boost(self, hosts_and_urls: Iterable[str]) -> None:
         """Ranks these URLs, and those of these hosts and their subdomains, above all others; replaces earlier boosts.
 
-        A boost changes ranks alone: a candidate is taken with the priority with which it was put.
+        A boost changes ranks alone: a candidate is taken with the priority with which it was put, and its host is
+        waited for no longer than that priority is worth.
         """
         previous = (self._boosted_hosts, self._boosted_urls)
         self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(hosts_and_urls)
@@ -124,6 +124,11 @@ class MemoryFrontier:
     def _boost_of(self, url: Url) -> float:
         """What is added to the priority of a URL to rank it."""
         return BOOST if (self._boosted_hosts or self._boosted_urls) and self._is_boosted(url) else 0.0
+
+    def _priority_of(self, entry: QueueEntry) -> float:
+        """The priority of the candidate, from which the rank of a boosted URL differs by more than the boost: it is
+        rounded."""
+        return self._candidate_of(entry).priority if self._boost_of(entry.url) else -entry.rank
 
     def set_quotas(self, quotas: Quotas) -> None:
         """Replaces the quotas. Waiting URLs are not checked; if the quotas differ, the caller must put them again."""
@@ -160,9 +165,9 @@ class MemoryFrontier:
             if entry is None and may_have_spilled:
                 entry = self._find_spilled(url)
             if entry is not None:
-                boost = self._boost_of(url)
-                merged = merge(url, -entry.rank - boost, candidate.priority)
-                if merged + boost != -entry.rank:
+                priority = self._priority_of(entry)
+                merged = merge(url, priority, candidate.priority)
+                if merged != priority:
                     self._rerank(entry, candidate, merged)
             elif url not in self._in_flight and not self.is_settled(url):
                 if refused := self._admission.refusal(candidate):

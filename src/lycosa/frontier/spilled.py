@@ -9,6 +9,7 @@ from struct import Struct as BinaryFormat
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Url
@@ -24,16 +25,23 @@ _DOUBLE, _BITS = BinaryFormat("<d"), BinaryFormat("<Q")  # a rank, and its bits 
 _MAX_TAKEN = 4_096  # entries taken from a list that had to be sorted
 _MIN_COMPACTED = 1 << 26  # bytes; a file larger than this and four times its current records is compacted
 
+BOOST = 1e6  # by which the rank of a boosted URL is lower
+
 DormantListing = tuple[float, int, int]  # rank and order of the best entry of a host, and the number of its list
 
 
 class QueueEntry(Struct, order=True, gc=False):
     """A waiting URL in the queue of its host; the smallest is the best."""
 
-    rank: float  # minus the priority, or less if the URL is boosted
+    rank: float  # minus the priority, and less by `BOOST` if the URL is boosted
     order: int  # first come, first served among equals
     url: Url
     retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, if there are any
+
+    @property
+    def rank_without_boost(self) -> float:
+        """Minus the priority, if that is from 0 to 1; that of a boosted URL is rounded."""
+        return self.rank + BOOST if self.rank < -BOOST / 2 else self.rank
 
 
 class SpilledEntries:
@@ -71,6 +79,10 @@ class SpilledEntries:
     def __len__(self) -> int:
         """The number of current entries."""
         return len(self.waiting)
+
+    def orders(self) -> NDArray[np.int64]:
+        """The orders of all current entries, in any order."""
+        return self.waiting.numbers()
 
     @property
     def is_unused(self) -> bool:

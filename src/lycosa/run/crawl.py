@@ -213,7 +213,7 @@ class Crawl:
     observe: called with every visit before it is yielded.
     between_visits: called after each visit, once the caller asks for the next.
     empty_frontier_reason: returns the stop reason when nothing waits.
-    recall: estimates recall; needed if the budget has a target recall.
+    recall: estimates recall when the crawl may stop by it; needed if the budget has a target recall.
     slots: the web's view of which hosts are free; connected to the frontier while the crawl runs.
     notify: called with messages for the user.
     """

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
 from lycosa.frontier.admission import Admission, Scope
-from lycosa.frontier.durable import DurableFrontier
+from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe
@@ -37,7 +37,7 @@ from .crawl import Status
 from .crawl_journal import CrawlJournal
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide
-from .recall import RecallTracker
+from .recall import MAX_SAMPLE, RecallTracker
 from .run_settings import Notify, RunSettings
 from .steering import Steering, read_steering
 from .strategy_factory import StrategyFactory
@@ -138,7 +138,7 @@ class CrawlState:
         if self._frontier is None:
             with self._catalog.reporting_errors():
                 self._frontier = self._restored_frontier()
-            self._recall.set_save_frontier(self.save_frontier)
+            self._recall.set_sampler(self._waiting_sample)
         return self._frontier
 
     @property
@@ -216,6 +216,10 @@ class CrawlState:
         holds, forgotten = self.frontier.holds(self._clock.now() + MIN_REPORTED_HOLD), read_forgotten(self._folder)
         kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", kept)
+
+    def _waiting_sample(self) -> WaitingSample:
+        with self._catalog.reporting_errors():
+            return self.frontier.sample(MAX_SAMPLE)
 
     def save_frontier(self) -> None:
         """Writes the frontier alone."""

@@ -327,7 +327,7 @@ class LiveRun:
             observe=lambda visit: self._observe(visit, observe),
             between_visits=self._between_visits,
             empty_frontier_reason=session.empty_frontier_reason,
-            recall=session.recall,
+            recall=session.recall_to_stop_by,
             slots=self._slots,
             notify=session.notify,
         )

@@ -48,7 +48,9 @@ OFFSET_DEVIATION = 2.0  # prior standard deviation of the offset
 SLOPE_DEVIATION = 0.1  # standard deviation of the slope, which is 1, of one logit over the other
 MIN_PRIORITY = 1e-4  # lower priorities count as this one, and those above 1 - MIN_PRIORITY as that
 MAX_SAMPLE = 5_000  # waiting URLs whose priorities are read for an estimate
-_RENEWAL_SHARE = 0.04  # an estimate is renewed when visits have grown by this share
+# Estimates are renewed at fixed numbers of visits, whatever the crawl: each is a share of 1/25, or at least ten
+# visits, above the one before.
+_VISITS_PER_RENEWAL, _MIN_RENEWAL_INTERVAL = 25, 10
 _NORMAL_QUANTILE = 1.645  # 95 % quantile of the normal distribution
 _MEAN_DECAY = 0.97  # weight of the logit of a priority in the mean, relative to the next
 _OFFSET_LIMIT = 20.0
@@ -279,6 +281,11 @@ class RecallEstimator:
                 self._relevant[next_cell // _COLUMNS] += 1
             slots[slot] = next_cell << 2 | state
 
+    @property
+    def has_found_any(self) -> bool:
+        """Whether any relevant page was found."""
+        return any(self._relevant)
+
     def estimate(self, sample: WaitingSample | None = None) -> RecallEstimate | None:
         """The current estimate; None before the first relevant page.
 
@@ -406,32 +413,43 @@ class RecallTracker:
     """The estimate of recall of an open collection, kept up to date with each visit.
 
     It is restored from the catalog on first use, because that reads all links. As an estimate reads what waits, it is
-    renewed when there are 4 % more visits, and at the end.
+    renewed at some numbers of visits only, some 4 % apart, and at the end. These are the same in every crawl, so that
+    one that was interrupted stops where it would have stopped otherwise.
     """
 
     def __init__(self, catalog: Catalog):
         self._catalog = catalog
-        self._save_frontier: Callable[[], None] = lambda: None
+        self._sample: Callable[[], WaitingSample] = lambda: sample_of(catalog)
         self._estimator: RecallEstimator | None = None  # None if it must be restored
         self._estimate: RecallEstimate | None = None
-        self._due_at = 0  # visits at which the estimate is renewed
+        self._estimated_at = 0  # visits at which the estimate was made
+        self._due_at = 0  # visits at which it is renewed
         self._is_estimate_outdated = False  # by a visit or a skip since
         self._is_saved_outdated = bool(catalog.get_state(RECALL_BEHIND))
 
-    def set_save_frontier(self, save_frontier: Callable[[], None]) -> None:
-        """Sets the function that saves the frontier before it is sampled."""
-        self._save_frontier = save_frontier
+    def set_sampler(self, sample: Callable[[], WaitingSample]) -> None:
+        """Sets the function that samples the waiting URLs, instead of from the catalog."""
+        self._sample = sample
 
     def estimate(self) -> RecallEstimate | None:
-        """The estimate, of at most 4 % fewer visits; None before the first relevant page."""
+        """The estimate, of at most 4 % or 10 fewer visits; None before the first relevant page."""
         if self._estimator is None:
             self._estimator, self._due_at = restored_recall(self._catalog), 0
         if self._estimator.visits >= self._due_at:
-            self._save_frontier()
-            self._estimate = self._estimator.estimate(sample_of(self._catalog))
-            self._due_at = self._estimator.visits + max(1, int(self._estimator.visits * _RENEWAL_SHARE))
+            self._estimate, self._due_at = None, 0
+            self._estimated_at = self._estimator.visits
+            if self._estimator.has_found_any:
+                self._estimate = self._estimator.estimate(self._sample())
+                self._due_at = next_renewal(self._estimator.visits)
             self._is_estimate_outdated = False
         return self._estimate
+
+    def estimate_to_stop_by(self) -> RecallEstimate | None:
+        """The estimate if there are as many visits as make a renewal due, else None."""
+        estimate = self.estimate()
+        assert self._estimator is not None
+        visits = self._estimator.visits
+        return estimate if visits == self._estimated_at and next_renewal(visits - 1) == visits else None
 
     def add(self, visit: Visit) -> None:
         self._is_saved_outdated = self._is_estimate_outdated = True
@@ -469,6 +487,18 @@ class RecallTracker:
             if self._catalog.get_state(RECALL_BEHIND):
                 self._catalog.put_state(RECALL_BEHIND, False)
             self._is_saved_outdated = self._is_estimate_outdated
+
+
+def next_renewal(visits: int) -> int:
+    """The next number of visits after this one at which an estimate is renewed, whatever the crawl.
+
+    >>> next_renewal(0), next_renewal(10), next_renewal(1_000)
+    (10, 20, 1036)
+    """
+    renewal = 0
+    while renewal <= visits:
+        renewal += max(_MIN_RENEWAL_INTERVAL, renewal // _VISITS_PER_RENEWAL)
+    return renewal
 
 
 def _unseen(found: int, waiting_left: float, relevant_by_parents: Sequence[float]) -> float:

@@ -239,6 +239,10 @@ class Session:
         """The estimated recall; None before the first relevant page."""
         return self._recall.estimate()
 
+    def recall_to_stop_by(self) -> RecallEstimate | None:
+        """The estimated recall, at the numbers of visits at which a crawl may stop by it; else None."""
+        return self._recall.estimate_to_stop_by()
+
     # ------------------------------------------------------------ record and save
 
     def record(self, event: Event) -> None:

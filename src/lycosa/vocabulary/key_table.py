@@ -91,6 +91,12 @@ class KeyTable:
             yield from shard.recent
             yield from shard.keys[shard.numbers > 0].tolist()
 
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of all keys, in any order."""
+        sorted_numbers = [shard.numbers[shard.numbers > 0].astype(np.int64) for shard in self._shards]
+        recent = [np.fromiter(shard.recent.values(), np.int64, len(shard.recent)) for shard in self._shards]
+        return np.concatenate([*sorted_numbers, *recent])
+
     def clear(self) -> None:
         self._count = 0
         self._shards = [_Shard() for _ in range(_SHARDS)]

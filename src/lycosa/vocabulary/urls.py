@@ -12,6 +12,7 @@ import xxhash
 from publicsuffixlist import PublicSuffixList
 
 from .errors import UsageError
+from .networks import SITE, network_of
 from .records import Host, Url
 from .text import whole_number
 
@@ -194,9 +195,11 @@ def _known_suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=16_384)
 def site_of(url_or_host: str) -> str:
-    """The registered domain; for an IP address, the address."""
+    """The registered domain; for an IP address, the address, or the IPv6 network that its owner has as a rule."""
     name = hostname_of(url_or_host) if "://" in url_or_host else hostname_of(f"http://{url_or_host}")
-    if ":" in name or name.replace(".", "").isdigit():
+    if ":" in name:
+        return network_of(name, SITE)
+    if name.replace(".", "").isdigit():
         return name
     return _suffixes().privatesuffix(name) or name
 

@@ -6,6 +6,7 @@
 
 import re
 from functools import cache, lru_cache
+from hashlib import blake2b
 
 import ada_url
 import xxhash
@@ -227,3 +228,13 @@ def key_of(url: str | int) -> int:
         return url
     key: int = xxhash.xxh3_64_intdigest(url.encode())
     return key - (1 << 64) if key >= 1 << 63 else key
+
+
+def visited_key_of(url: str | int) -> int:
+    """A 64-bit hash for what must not be mistaken for another URL: what was visited is not followed again.
+
+    For the hash of `key_of`, a site can compute a URL of its own that has the key of any other, within a minute.
+    """
+    if not isinstance(url, str):
+        return url
+    return int.from_bytes(blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from lycosa.recipe import Budget, load_recipe
 from lycosa.run.live import LiveRun
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
@@ -63,11 +63,11 @@ def crawl(
 
 
 async def visited(
-    session: Session, world: Mapping[Url, Any], settings: Settings | None = None, *, is_killed: bool = False
+    session: Session, world: Mapping[Url, Any], settings: CommandSettings | None = None, *, is_killed: bool = False
 ) -> list[Url]:
     """What one run of an open session visits."""
     run = LiveRun(session, web_of(world, session))
-    crawl = await run.prepare(settings or Settings())
+    crawl = await run.prepare(settings or CommandSettings())
     assert crawl is not None
     if is_killed:
         return [visit.candidate.url async for visit in crawl.visits()]

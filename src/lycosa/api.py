@@ -35,10 +35,10 @@ from lycosa.reading import markdown_of
 from lycosa.recipe import Recipe
 from lycosa.run.open import bring_index_up_to_date, html_of, main_text_of, open_for_reading
 from lycosa.run.options import (
+    CommandSettings,
     CrawlOptions,
     FetchOptions,
     ScopeOptions,
-    Settings,
     changed_recipe,
     check_keywords,
     scope_with_options,
@@ -253,7 +253,7 @@ class _Readable:
     def waiting(self) -> int:
         """The number of waiting URLs."""
         catalog = self._collection().catalog
-        with catalog.guarded():
+        with catalog.reporting_errors():
             return count_waiting(catalog.connection)
 
 
@@ -301,7 +301,7 @@ class OpenCollection(_Readable):
 
     def close(self) -> None:
         self._closed = True
-        self._opened.abandon()
+        self._opened.close_without_checkpoint()
 
 
 class Run(_Readable):
@@ -311,7 +311,7 @@ class Run(_Readable):
     While your own code handles a visit, the fetches in flight are paused.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, notify: Notify):
+    def __init__(self, folder: Path, recipe: Recipe, settings: CommandSettings, *, notify: Notify):
         self.folder = folder
         self.stopped = ""  # the stop reason; empty until the crawl ends
         self._notify = notify
@@ -389,7 +389,7 @@ class Run(_Readable):
     def close(self) -> None:
         """Closes what the read methods opened; they open it again if needed."""
         if self._opened is not None:
-            self._opened.abandon()
+            self._opened.close_without_checkpoint()
             self._opened = None
 
 
@@ -400,7 +400,7 @@ class RefreshRun(Run):
         self,
         folder: Path,
         recipe: Recipe,
-        settings: Settings,
+        settings: CommandSettings,
         plan: "RefreshPlan",
         *,
         notify: Notify,

@@ -340,7 +340,7 @@ def make_strategy(
     topic_words: Mapping[str, int],
     stem: bool = False,
     language: str = "",
-    utility: UtilityOptions = UtilityOptions(),
+    utility_options: UtilityOptions = UtilityOptions(),
     judge: Callable[[], WordWeights | None] = lambda: None,
     example_urls: Collection[Url] = (),
     domain_reach: Callable[[Url], float] = lambda url: 0.0,
@@ -351,6 +351,7 @@ def make_strategy(
 
     stem, language: whether the topic's words are stemmed, and in which language.
     judge: returns the current model of the topic's words, or None.
+    utility_options: weights and form of relevance against standing, for strategies that take them.
     example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain minus that of the median domain; 0 if unknown.
     access_log: guides the strategy.
@@ -360,14 +361,14 @@ def make_strategy(
     available: dict[str, object] = {
         "topic_words": topic_words or None,
         "split": partial(_stems_of, language=language) if stem else tokens_of,
-        "target": utility_for(name, utility).target,
+        "target": utility_for(name, utility_options).target,
         "judge": judge,
         "example_urls": example_urls,
         "domain_reach": domain_reach,
         "access_log": access_log,
     }
     if name in STRATEGIES:  # a plug-in's options of these names have defaults and meanings of their own
-        available |= {"alpha": utility.alpha, "form": utility.form}
+        available |= {"alpha": utility_options.alpha, "form": utility_options.form}
     accepted = {keyword: value for keyword, value in available.items() if entry.takes(keyword)}
     return entry(**{**accepted, **check_options(name, options)})
 

@@ -153,7 +153,7 @@ def report_data(collection: Collection) -> ReportData:
         _run_figures(run, catalog.count_of_run(run.first_page, following.first_page if following else None))
         for run, following in zip_longest(summary.runs, summary.runs[1:])
     ]
-    with catalog.guarded():
+    with catalog.reporting_errors():
         waiting = count_waiting(catalog.connection)
     return ReportData(
         name=collection.folder.absolute().name,

@@ -84,7 +84,7 @@ def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
     """The ground truth that world and pool have for a topic."""
     return Truth(
         is_relevant=lambda url: world.topic(url) == topic.name,
-        targets=frozenset(topic.others) or None,
+        targets=frozenset(topic.other_entries) or None,
         similarity=pool.similarity,
         rank=pool.rank,
         standing=world.status_of if world.status_of(topic.seeds[0]) is not None else None,

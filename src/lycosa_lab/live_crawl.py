@@ -20,7 +20,7 @@ from lycosa.recipe import Budget, load_recipe
 from lycosa.run.live import LiveRun
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.overview import Overview, overview
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import Clock, SimulatedClock
@@ -132,7 +132,7 @@ def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
 async def _run(session: Session, web: RobotsWeb) -> LiveRun:
     async with AsyncExitStack() as stack:
         run = LiveRun(session, web)
-        crawl = await run.prepare(Settings())
+        crawl = await run.prepare(CommandSettings())
         assert crawl is not None  # nobody interrupts it
         async for _ in await run.visits(crawl, stack):
             pass
@@ -154,7 +154,7 @@ class _MemoryWeb:
         self.requested.setdefault(url)
         return Fetch(url, Outcome.OK, self._clock.now(), status=200, headers=_HEADERS, body=html, content=html)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         return Fetch(url, Outcome.GONE, self._clock.now(), status=404)
 
     async def close(self) -> None:

@@ -57,7 +57,7 @@ class Results(Struct, frozen=True):
     """A finished study, as in `results.json`."""
 
     study: str
-    scale: str
+    scale: str  # of the sizes of the study, such as "small"
     seed: int
     world: Mapping[str, JsonValue]
     claims: Sequence[Claim]
@@ -92,11 +92,11 @@ def read_results(folders: Sequence[Path], *, warn: Callable[[str], None]) -> Ite
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, columns)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns)
     writer.writeheader()
     writer.writerows(rows)
-    write_file(path, out.getvalue())
+    write_file(path, text.getvalue())
 
 
 def verdict(claim: Claim) -> str:
@@ -122,9 +122,11 @@ def _html(results: Results, figures: Mapping[str, Figure], summary: str) -> str:
     sections = [section("Claims", "What was computed, beside what was published.", claims)] if claims else []
     sections += [section(escape(figure.title), escape(figure.caption), figure.svg) for figure in figures.values()]
     for name, rows in results.tables.items():
-        shown = "All" if len(rows) <= ROWS_SHOWN else f"The first {ROWS_SHOWN} of {len(rows)}"
+        is_cut = len(rows) > ROWS_SHOWN
+        shown = f"The first {ROWS_SHOWN} of {len(rows)}" if is_cut else "All"
         heading = f"Table: {name.replace('_', ' ').replace('-', ' ')}"
-        lead_of_table = f"{shown} rows; {name}.csv beside this page has the same for other programs."
+        in_file = "all of them" if is_cut else "the same"
+        lead_of_table = f"{shown} rows; {name}.csv beside this page has {in_file} for other programs."
         sections.append(section(escape(heading), escape(lead_of_table), _table(rows[:ROWS_SHOWN])))
     return html_page(escape(results.study), kicker="Study", lead=lead, body="".join(sections))
 

@@ -26,7 +26,7 @@ class DirectoryTopic(Struct, frozen=True):
     name: str
     seeds: tuple[Url, ...]
     description: str  # what the directory says about the seeds
-    others: tuple[Url, ...] = ()  # other pages that the directory lists
+    other_entries: tuple[Url, ...] = ()  # other pages that the directory lists
 
     def as_page(self) -> Page:
         """The description as a page, stemmed like other pages."""

@@ -104,7 +104,7 @@ def merge(
     by_url: dict[str, list[_Copy]] = {}
     refused = 0
     for answer in answers:
-        terms, is_own = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
+        terms, is_own = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.OWN_CONTENT
         for hit in answer.hits:
             counts = dict(zip(terms, hit.frequencies, strict=False))
             if why_url_refused(hit.item, allow_private=allow_private or is_own) is not None:

@@ -50,7 +50,7 @@ delivered or not, before that first response was sent, in the order above. It is
 home or in a summary that it holds, and undefined where nobody answers. Fetches and index transfers are counted apart.
 
 **Random choices** are functions of what they are made for, and not of earlier ones, in unsigned 64-bit arithmetic, so
-that compiled code gets the same. `mix` is the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable
+that compiled code gets the same. `splitmix64` is the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable
 pseudorandom number generators, 2014).
 """
 
@@ -63,7 +63,7 @@ _MASK_64 = (1 << 64) - 1
 MAX_ATTEMPTS = 64  # draws at one step
 
 
-def mix(number: int) -> int:
+def splitmix64(number: int) -> int:
     """A hash of 64 bits to 64 bits: the finaliser of splitmix64."""
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK_64
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK_64
@@ -77,14 +77,14 @@ def draw(seed: int, query: int, walker: int, step: int, choices: int, attempt: i
     whose neighbour was down.
     """
     step_key = (walker << 48) | (attempt << 32) | step
-    number = mix(((seed ^ query) + GOLDEN) & _MASK_64)
-    number = mix(((number ^ step_key) + GOLDEN) & _MASK_64)
+    number = splitmix64(((seed ^ query) + GOLDEN) & _MASK_64)
+    number = splitmix64(((number ^ step_key) + GOLDEN) & _MASK_64)
     return ((number >> 32) * choices) >> 32
 
 
 def query_number(seed: int, count: int) -> int:
     """The id of query number `count` of a simulation: 64 bits, different for each count."""
-    return mix(((seed ^ GOLDEN) + (count + 1) * GOLDEN) & _MASK_64)
+    return splitmix64(((seed ^ GOLDEN) + (count + 1) * GOLDEN) & _MASK_64)
 
 
 def next_hop(

@@ -18,7 +18,7 @@ from .messages import DIRECT, CollectionStatistics, Contact, Item, PeerHit, Peer
 class Stage(StrEnum):
     """Where a search looks."""
 
-    HOME = "home"
+    OWN_CONTENT = "home"  # of the asker
     SUMMARIES = "indexes"  # those that it holds of other peers
     BUDDIES = "buddies"
     WALKING = "walking"
@@ -97,7 +97,7 @@ class Search:
         self.deadline = now + timeout
         self.wait_until = now  # for direct queries
         self.joining_deadline = now + timeout / 4  # until then, it waits for peers that were asked to join
-        self.stage = Stage.HOME
+        self.stage = Stage.OWN_CONTENT
         self.asked: dict[PeerName, ReplyStatus] = {}
         self.asked_in_stage: dict[PeerName, Stage] = {}
         self.waiting_for = 0  # direct queries without a reply

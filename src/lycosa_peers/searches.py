@@ -57,11 +57,11 @@ class Searches:
         state.counts["asked"] += 1
         found = state.content.find_own(wanted, max_hits)
         if found.hits:
-            answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
+            answer = Answer(state.me, state.name, Stage.OWN_CONTENT, found.hits, found.statistics, now)
             search.add(answer, (hit.item for hit in found.hits))
             search.tried_providers.add(state.name)
             if search.has_enough:
-                self.mark_done(search, Stage.HOME, state.name)
+                self.mark_done(search, Stage.OWN_CONTENT, state.name)
         return query_id, self.advance(search, now)
 
     def get(self, query_id: int) -> Search | None:
@@ -99,7 +99,7 @@ class Searches:
             if not options.downloads and search.has_enough:
                 self._end_with_answers(search)
                 break
-            if search.stage is Stage.HOME:
+            if search.stage is Stage.OWN_CONTENT:
                 search.stage = Stage.SUMMARIES
                 sends += self._search_indexes(search, now)
             elif search.stage is Stage.SUMMARIES:

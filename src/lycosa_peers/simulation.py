@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from .messages import DIRECT, Declined, Message, PeerName, Query, Response, Send, Wanted
 from .node import Node
-from .routing import GOLDEN, mix, query_number
+from .routing import GOLDEN, query_number, splitmix64
 from .search import Stage
 
 LATENCY = 2.0**-10  # seconds: a thousand hops take one
@@ -47,13 +47,13 @@ class QueryOutcome(Struct, frozen=True):
         return self.path_length is not None
 
     @property
-    def fetched(self) -> bool:
+    def found(self) -> bool:
         """Whether it was found, and delivered by its provider if the asker fetches what it finds."""
         return self.found_in_stage is not None
 
     @property
-    def hit(self) -> bool:
-        """Whether it was found without a walk, from an index or a buddy."""
+    def found_by_index_or_buddy(self) -> bool:
+        """Whether it was found by an index of the asker or at a buddy, neither in its own content nor by a walk."""
         return self.found_in_stage in (Stage.SUMMARIES, Stage.BUDDIES)
 
 
@@ -62,7 +62,7 @@ class _QueryCounters:
 
     def __init__(self, asker: PeerName, wanted: Wanted, at: float):
         self.asker, self.wanted, self.at = asker, wanted, at
-        self.issued = self.under_way = self.return_hops = 0
+        self.issued = self.in_flight = self.return_hops = 0
         self.received: Counter[type] = Counter()
         self.issued_before: dict[tuple[PeerName, int], int] = {}  # by responder and walker
 
@@ -96,7 +96,7 @@ class SimulatedNetwork:
         self._neighbour_of: dict[PeerName, list[PeerName]] = {}  # who initially has each node as a neighbour
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._serial = self._in_flight = self._asked = 0
-        self._next_ticks: dict[PeerName, float] = {}
+        self._next_deadlines: dict[PeerName, float] = {}
         self._counters: dict[int, _QueryCounters] = {}
         for name, neighbours in (overlay or {}).items():
             self.nodes[name].connect(neighbours)
@@ -105,7 +105,7 @@ class SimulatedNetwork:
         for name, ahead in self._skew.items():
             self.nodes[name].resume(ahead)
         for node in self.nodes.values():
-            self._schedule_tick(node)
+            self._schedule_deadline(node)
 
     # ------------------------------------------------------------ churn and partitions
 
@@ -119,7 +119,7 @@ class SimulatedNetwork:
         if name in self.down:
             self.down.discard(name)
             self.nodes[name].resume(self._clock(name))
-            self._schedule_tick(self.nodes[name])
+            self._schedule_deadline(self.nodes[name])
         for neighbour in self._neighbour_of.get(name, ()):
             self.nodes[neighbour].connected(name)
 
@@ -140,7 +140,7 @@ class SimulatedNetwork:
         self.deliver_all()
         number = self.begin(name, wanted, max_hits=max_hits, enough=enough)
         counters = self._counters[number]
-        while counters.under_way or not self._is_done(name, number):
+        while counters.in_flight or not self._is_done(name, number):
             if not self._step():
                 break
         return self.outcome(number)
@@ -162,7 +162,7 @@ class SimulatedNetwork:
         if search is None:
             raise LookupError(f"{counters.asker} has forgotten its search for {counters.wanted!r}")
         given = (counters.issued_before[each.via, each.walker] for each in search.answers if each.via != counters.asker)
-        path = 0 if search.found_in_stage in (Stage.HOME, Stage.SUMMARIES) else next(given, None)
+        path = 0 if search.found_in_stage in (Stage.OWN_CONTENT, Stage.SUMMARIES) else next(given, None)
         return QueryOutcome(
             id=number,
             asker=counters.asker,
@@ -218,7 +218,7 @@ class SimulatedNetwork:
         self._in_flight -= 1
         counters = self._counters_of(message)
         if counters is not None:
-            counters.under_way -= 1
+            counters.in_flight -= 1
         if to in self.down:
             self.lost_messages += 1
             return
@@ -233,23 +233,23 @@ class SimulatedNetwork:
         )
 
     def _deadline(self, name: PeerName, at: float) -> None:
-        if self._next_ticks.get(name) != at:
+        if self._next_deadlines.get(name) != at:
             return  # superseded by an earlier one
         node = self.nodes[name]
-        self._next_ticks.pop(name)
+        self._next_deadlines.pop(name)
         if name in self.down:
             return
         if node.next_deadline() - self._skew.get(name, 0.0) <= self.now:
             self._dispatch(node, node.tick(self._clock(name)))
         else:
-            self._schedule_tick(node)
+            self._schedule_deadline(node)
 
-    def _schedule_tick(self, node: Node) -> None:
+    def _schedule_deadline(self, node: Node) -> None:
         """Schedules the next deadline of a node."""
         name = node.name
         at = max(self.now, node.next_deadline() - self._skew.get(name, 0.0))
-        if at < self._next_ticks.get(name, math.inf):
-            self._next_ticks[name] = at
+        if at < self._next_deadlines.get(name, math.inf):
+            self._next_deadlines[name] = at
             self._push(at, _DEADLINE, partial(self._deadline, name, at), self._order[name])
 
     def _dispatch(self, node: Node, sends: Sequence[Send], sets_deadline: bool = True) -> None:
@@ -264,12 +264,12 @@ class SimulatedNetwork:
                 waiting += reversed(node.undelivered(send.to, send.message, self._clock(name)))
                 sets_deadline = True
         if sets_deadline and name not in self.down:
-            self._schedule_tick(node)
+            self._schedule_deadline(node)
 
     def _transmit(self, sender: PeerName, send: Send) -> None:
         shortest, longest = self._latency
         is_drawn = bool(self._loss) or shortest != longest
-        random_bits = mix(((self._seed ^ _MASK_64) + self._serial * GOLDEN) & _MASK_64) if is_drawn else 0
+        random_bits = splitmix64(((self._seed ^ _MASK_64) + self._serial * GOLDEN) & _MASK_64) if is_drawn else 0
         is_partitioned = self._side and self._side.get(sender, 0) != self._side.get(send.to, 0)
         if is_partitioned or (self._loss and (random_bits >> 32) < self._loss * 2**32):
             self._serial += 1
@@ -281,7 +281,7 @@ class SimulatedNetwork:
         self._in_flight += 1
         counters = self._counters_of(send.message)
         if counters is not None:
-            counters.under_way += 1
+            counters.in_flight += 1
         self._push(self.now + delay, _MESSAGE, partial(self._deliver, sender, send.to, send.message))
 
     def _counters_of(self, message: Message) -> _QueryCounters | None:

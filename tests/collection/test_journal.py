@@ -10,10 +10,16 @@ from msgspec.structs import replace
 
 from collection.samples import HOME, WOLF, collection_in, page_of, visit
 from lycosa.collection import collection as collections
-from lycosa.collection.journal import JOURNAL_FILE, Maintenance, delete_journal, read_journal, write_journal
+from lycosa.collection.journal import (
+    JOURNAL_FILE,
+    UpkeepTask,
+    delete_upkeep_journal,
+    read_upkeep_journal,
+    write_upkeep_journal,
+)
 from lycosa.vocabulary.records import Visit
 
-INSTALLING = Maintenance("rebuild", "installing")
+INSTALLING = UpkeepTask("rebuild", "installing")
 
 
 class _Killed(BaseException):
@@ -45,11 +51,11 @@ def killed_rebuild(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> 
         if step == "drop the old index":
             patch.setattr(shutil, "rmtree", lambda path, **_: path.exists() and die())
         elif step == "end":
-            patch.setattr(collections, "delete_journal", die)
+            patch.setattr(collections, "delete_upkeep_journal", die)
         else:
             patch.setattr(Path, "replace", dying(Path.replace))
             patch.setattr(Path, "rename", dying(Path.rename))
-        patch.setattr(collection, "abandon", lambda: collection.catalog.close())
+        patch.setattr(collection, "close_without_checkpoint", lambda: collection.catalog.close())
         with pytest.raises(_Killed):
             collection.close()
     assert collection._lock is not None
@@ -57,29 +63,29 @@ def killed_rebuild(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> 
 
 
 def test_what_is_under_way_is_read_as_it_was_written(tmp_path: Path) -> None:
-    assert read_journal(tmp_path) is None
-    write_journal(tmp_path, INSTALLING)
-    assert read_journal(tmp_path) == INSTALLING
-    delete_journal(tmp_path)
-    assert read_journal(tmp_path) is None
+    assert read_upkeep_journal(tmp_path) is None
+    write_upkeep_journal(tmp_path, INSTALLING)
+    assert read_upkeep_journal(tmp_path) == INSTALLING
+    delete_upkeep_journal(tmp_path)
+    assert read_upkeep_journal(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"task": "x"}', b'{"task": "\xff"}', b"[" * 900, bytes(2_000)])
 def test_what_is_no_journal_is_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / JOURNAL_FILE).write_bytes(content)
-    assert read_journal(tmp_path) is None
+    assert read_upkeep_journal(tmp_path) is None
 
 
 @pytest.mark.parametrize("step", ["rebuilt.sqlite", "search", "drop the old index", "rebuilt-search", "end"])
 @pytest.mark.parametrize("writable", [True, False])
 def test_a_rebuild_killed_while_it_is_installed_is_finished_by_the_next(folder, monkeypatch, step, writable):
     killed_rebuild(folder, monkeypatch, step)
-    assert read_journal(folder) == INSTALLING
+    assert read_upkeep_journal(folder) == INSTALLING
     with collection_in(folder, writable=writable) as collection:
         assert [page.url for page in collection.catalog.pages()] == [HOME, WOLF]
         assert len(collection.search.search("Title")) == 2
         assert bool(collection.rebuild_message) is writable
-    assert read_journal(folder) is None
+    assert read_upkeep_journal(folder) is None
     assert not [path.name for path in folder.iterdir() if "rebuilt" in path.name or path.name.endswith(".old")]
 
 
@@ -90,10 +96,10 @@ def test_a_rebuild_killed_on_its_way_changes_nothing(folder):
     collection.catalog.close()
     assert collection._lock is not None
     collection._lock.close()  # as a kill would
-    assert read_journal(folder) == Maintenance("rebuild")
+    assert read_upkeep_journal(folder) == UpkeepTask("rebuild")
     with collection_in(folder, writable=False) as opened:
         assert opened.catalog.count() == 2
-    assert read_journal(folder) is None
+    assert read_upkeep_journal(folder) is None
     assert not [path.name for path in folder.iterdir() if "rebuilt" in path.name]
 
 
@@ -101,6 +107,6 @@ def test_while_another_process_rebuilds_what_there_is_can_be_read(folder):
     rebuilding = collection_in(folder, rebuild=True)
     with collection_in(folder, writable=False) as opened:
         assert opened.catalog.count() == 2
-    assert read_journal(folder) == Maintenance("rebuild")
-    rebuilding.abandon()
-    assert read_journal(folder) is None
+    assert read_upkeep_journal(folder) == UpkeepTask("rebuild")
+    rebuilding.close_without_checkpoint()
+    assert read_upkeep_journal(folder) is None

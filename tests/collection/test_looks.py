@@ -116,7 +116,7 @@ def test_a_look_that_the_index_has_missed_is_made_up_for(tmp_path):
     for event in STORY[3:5]:
         collection.record(event)
     collection.checkpoint()
-    collection.abandon()
+    collection.close_without_checkpoint()
     with collection_in(tmp_path, writable=False) as collection:
         assert {hit.url for hit in collection.search.search("spiders")} == {HOME, WOLF}
     with collection_in(tmp_path):

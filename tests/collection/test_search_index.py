@@ -55,6 +55,21 @@ def test_a_page_is_found_by_its_title(index, page):
     assert index.search(page[2])[0].url == page[0]
 
 
+def test_an_error_of_a_callback_is_not_reported_as_one_of_the_index(index, tmp_path):
+    def unable(_: object) -> str:
+        raise ValueError("the archive has no such page")
+
+    other = SearchIndex(index._folder, text_of=unable)
+    for search in (
+        lambda: index.search_page("wolf", choose=unable),
+        lambda: index.search_all_words(["wolf"], limit=1, where=unable),
+        lambda: other.search("wolf"),
+        lambda: other.search_page("wolf"),
+    ):
+        with pytest.raises(ValueError, match="no such page"):
+            search()
+
+
 def test_filters(index):
     assert set(urls(index.search("spiders"))) == {"wolf", "orb", "cars"}
     assert urls(index.search("spiders", host="b.example")) == ["cars"]

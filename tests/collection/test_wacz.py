@@ -146,7 +146,7 @@ def test_what_a_running_crawl_has_not_committed_is_left_out(tmp_path):
     for event in [visit(HOME), visit(WOLF)]:
         crawl.record(event)
     meanwhile = opened(packed(folder))
-    crawl.abandon()
+    crawl.close_without_checkpoint()
     assert {name: meanwhile.read(name) for name in meanwhile.namelist()} == {
         name: before.read(name) for name in before.namelist()
     }

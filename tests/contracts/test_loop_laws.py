@@ -161,7 +161,7 @@ def visited_until_killed(
         yield visit.candidate.url
         if visit.candidate.url.endswith("7"):
             session.checkpoint()
-    session.collection.abandon()
+    session.collection.close_without_checkpoint()
 
 
 def order_of_replay(

@@ -110,7 +110,7 @@ def make_web(request: pytest.FixtureRequest) -> MakeWeb:
 
 def fetched(make_web: MakeWeb, folder: Path, *urls: str, text: bool = False) -> list[Fetch]:
     async def ask(web: TextWeb) -> list[Fetch]:
-        found = [await (web.fetch_text(Url(url)) if text else web.fetch(Url(url))) for url in urls]
+        found = [await (web.fetch_any_type(Url(url)) if text else web.fetch(Url(url))) for url in urls]
         await web.close()
         await web.close()  # closing twice is closing once
         return found

@@ -211,9 +211,9 @@ class TimedWeb:
         self.asked.append((self._clock.now(), url))
         return await self._web.fetch(url, known=known)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         self.asked.append((self._clock.now(), url))
-        return await self._web.fetch_text(url, limit=limit)
+        return await self._web.fetch_any_type(url, limit=limit)
 
     async def close(self) -> None: ...
 

@@ -21,7 +21,7 @@ class _EveryHost:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return Fetch(url, Outcome.OK, 0.0)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         self.robots += 1
         return Fetch(url, Outcome.OK, 0.0, content=_RULES)
 

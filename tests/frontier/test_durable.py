@@ -81,9 +81,9 @@ def test_a_sample_of_what_waits_is_one_in_so_many_arrivals_with_priorities() -> 
     frontier.put([Candidate(Url(f"http://a.example/{page}"), page / 100) for page in range(1, 100)])
     frontier.save()
     whole, tenth = waiting_sample(connection, 99), waiting_sample(connection, 10)
-    assert whole.step == 1
+    assert whole.interval == 1
     assert sorted(whole.priorities) == sorted((Url(f"http://a.example/{page}"), page / 100) for page in range(1, 100))
-    assert tenth.step == 10
+    assert tenth.interval == 10
     assert 9 <= len(tenth.priorities) <= 10
     assert set(tenth.priorities) < set(whole.priorities)
     connection.execute("UPDATE frontier SET priority = 'high' WHERE arrival = 1")

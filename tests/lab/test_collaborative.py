@@ -16,7 +16,6 @@ from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.collaborative import CollaborativeCrawling
 from lycosa_lab.studies.collaborative.claims import all_claims
 from lycosa_lab.studies.collaborative.shared import (
-    ADDRESS,
     COLLABORATIVE,
     COMBINED,
     DRAWS,
@@ -25,6 +24,7 @@ from lycosa_lab.studies.collaborative.shared import (
     INTELLIGENT,
     INTELLIGENT_RUNS,
     MIN_CRAWL_PAGES,
+    PATH_PART,
     SHUFFLED,
     TOPIC,
     TOPICAL,
@@ -87,7 +87,7 @@ def test_there_are_topics_fields_and_other_predicates():
     kinds = [aim["kind"] for aim in choose_predicates(WORLD, SIZE)]
     assert kinds.count(TOPIC) == SIZE["topics"]
     assert kinds.count(FIELD) == 2
-    assert {EITHER, WORD, ADDRESS} <= set(kinds)
+    assert {EITHER, WORD, PATH_PART} <= set(kinds)
 
 
 def test_predicates_hold_by_the_word_of_the_world(inputs):
@@ -116,9 +116,9 @@ def test_targets_are_counted_or_told_from_a_sample(inputs):
 
 
 def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
-    assert inputs.length(10_000) == SIZE["pages"]
-    assert inputs.length(2 * MIN_CRAWL_PAGES) == MIN_CRAWL_PAGES
-    assert inputs.length(2 * MIN_CRAWL_PAGES - 2) == 0
+    assert inputs.max_pages(10_000) == SIZE["pages"]
+    assert inputs.max_pages(2 * MIN_CRAWL_PAGES) == MIN_CRAWL_PAGES
+    assert inputs.max_pages(2 * MIN_CRAWL_PAGES - 2) == 0
 
 
 def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):
@@ -138,8 +138,8 @@ def test_listed_seeds_satisfy_the_predicate(inputs):
 def test_shuffled_readings_have_the_same_readers_and_pages_in_another_order(inputs):
     dealt = shuffled(inputs.access_log, 3)
     assert (dealt.users, dealt.accesses) == (inputs.access_log.users, inputs.access_log.accesses)
-    assert np.array_equal(np.sort(dealt.walks), np.sort(inputs.access_log.walks))
-    assert not np.array_equal(dealt.walks, inputs.access_log.walks)
+    assert np.array_equal(np.sort(dealt.url_ids), np.sort(inputs.access_log.url_ids))
+    assert not np.array_equal(dealt.url_ids, inputs.access_log.url_ids)
 
 
 def test_worlds_without_readers_or_topics_are_refused(tmp_path):

@@ -146,7 +146,7 @@ def test_compiled_search_equals_the_nodes(
         for each in by_nodes
     ]
     assert (outcomes.paths >= 0).tolist() == [each.answered for each in by_nodes]
-    assert (outcomes.providers >= 0).tolist() == [each.fetched for each in by_nodes]
+    assert (outcomes.providers >= 0).tolist() == [each.found for each in by_nodes]
     lists = [[(buddy.contact.name, buddy.count) for buddy in node.buddies] for node in wire.nodes.values()]
     assert lists_of(outcomes, small.peers) == lists
     assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]

@@ -34,11 +34,11 @@ def opened(inputs):
 def test_peers_with_a_topic_in_common_have_pages_in_common_but_not_all(inputs):
     collectors = inputs.collectors
     assert {collector.topics[0] for collector in collectors} == {0, 1, 2}
-    first, second = (collector.pages.keys() for collector in collectors[:2])
+    first, second = (collector.relevances.keys() for collector in collectors[:2])
     assert collectors[0].topics[0] == collectors[1].topics[0]
     assert first & second
     assert first != second
-    assert len(union_of(collectors)) < sum(len(collector.pages) for collector in collectors)
+    assert len(union_of(collectors)) < sum(len(collector.relevances) for collector in collectors)
 
 
 def test_the_same_seed_crawls_the_same(inputs):
@@ -75,7 +75,7 @@ def test_a_flood_among_neighbours_finds_what_asking_everybody_finds(opened):
     network = network_of(opened.contents, overlay, options_of(FLOOD), seed=1)
     for question, told in zip(questions, ask_all(network, questions, limit=100), strict=True):
         answers = [
-            Answer(Contact(str(peer)), str(peer), Stage.HOME, found.hits, found.statistics)
+            Answer(Contact(str(peer)), str(peer), Stage.OWN_CONTENT, found.hits, found.statistics)
             for peer, content in enumerate(opened.contents)
             if (found := content.find(question.words, 100)).hits
         ]

@@ -104,6 +104,15 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert list(read_results([tmp_path], warn=print)) == [(out, results)]
 
 
+def test_a_page_with_the_first_rows_of_a_table_says_where_all_of_them_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lycosa_lab.results.ROWS_SHOWN", 3)
+    run_it(Squares(tmp_path), tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "The first 3 of 5 rows; squares.csv beside this page has all of them for other programs." in page
+
+
 def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):

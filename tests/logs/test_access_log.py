@@ -127,6 +127,10 @@ def test_fingerprints_tell_readings_apart(one, other):
     first, second = AccessLog.of(one), AccessLog.of(other)
     same = list(first.urls) == list(second.urls) and all(
         np.array_equal(a, b)
-        for a, b in ((first.walk_starts, second.walk_starts), (first.walks, second.walks), (first.times, second.times))
+        for a, b in (
+            (first.walk_starts, second.walk_starts),
+            (first.url_ids, second.url_ids),
+            (first.times, second.times),
+        )
     )
     assert (first.fingerprint == second.fingerprint) == same

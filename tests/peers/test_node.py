@@ -57,7 +57,7 @@ def test_what_is_at_home_is_not_asked_for() -> None:
     number, sends = asker.ask(5, 0.0)
     search = asker.answers(number)
     assert sends == [] and search is not None
-    assert (search.stage, search.found_in_stage, search.provider) == (Stage.DONE, Stage.HOME, "a")
+    assert (search.stage, search.found_in_stage, search.provider) == (Stage.DONE, Stage.OWN_CONTENT, "a")
 
 
 def test_an_index_that_has_it_is_followed_by_the_fetch_alone() -> None:

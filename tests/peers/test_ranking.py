@@ -45,7 +45,7 @@ def test_a_page_that_several_have_is_one_hit_and_our_copy_is_told():
     mine = hit("http://x.example/", (2,), fetched_at=1.0, title="Mine")
     (page,) = merge("bees", [answer(ANNA, [old]), answer(BERT, [new])], me="me").hits
     assert [contact.name for contact in page.providers] == ["bert", "anna"]
-    (page,) = merge("bees", [answer(ANNA, [old]), answer(ME, [mine], stage=Stage.HOME)], me="me").hits
+    (page,) = merge("bees", [answer(ANNA, [old]), answer(ME, [mine], stage=Stage.OWN_CONTENT)], me="me").hits
     assert (page.title, page.at_home, len(page.providers)) == ("Mine", True, 2)
 
 
@@ -78,7 +78,7 @@ def test_exaggeration_gains_little():
 
 
 def test_what_others_say_of_their_pages_does_not_hide_ours():
-    mine = answer(ME, [hit("http://good.example/", (3,), digest="77", title="Mine")], stage=Stage.HOME)
+    mine = answer(ME, [hit("http://good.example/", (3,), digest="77", title="Mine")], stage=Stage.OWN_CONTENT)
     spam = answer(BERT, [hit("http://spam.example/", (100,), digest="77")], stage=Stage.WALKING)
     (page,) = merge("bees", [mine, spam], me="me").hits
     assert (page.url, page.title, page.also) == ("http://good.example/", "Mine", ("http://spam.example/",))
@@ -102,7 +102,7 @@ def test_hits_of_others_that_do_not_have_the_words_are_left_out():
 
 def test_a_peer_that_several_walkers_met_weighs_no_more_than_once():
     terms = ("rare", "common")
-    home = answer(ME, [hit("http://h.example/", (2, 1))], terms=terms, frequencies=(50, 2), stage=Stage.HOME)
+    home = answer(ME, [hit("http://h.example/", (2, 1))], terms=terms, frequencies=(50, 2), stage=Stage.OWN_CONTENT)
     far = answer(BERT, [hit("http://b.example/", (1, 2))], terms=terms, frequencies=(1, 90), stage=Stage.WALKING)
     unsaid = Answer(BERT, BERT.name, Stage.WALKING, far.hits)
     met_once, met_often = (merge("rare common", [home, *of_bert], me="me") for of_bert in ([far], [far] * 8 + [unsaid]))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa_peers.routing import MAX_ATTEMPTS, clamped, draw, flood_targets, mix, next_hop, query_number
+from lycosa_peers.routing import MAX_ATTEMPTS, clamped, draw, flood_targets, next_hop, query_number, splitmix64
 
 names = [f"n{number}" for number in range(7)]
 
@@ -15,7 +15,7 @@ def test_mix_is_the_finaliser_of_splitmix64() -> None:
     state, numbers = 1234567, []
     for _ in range(3):
         state = (state + 0x9E3779B97F4A7C15) % 2**64
-        numbers.append(mix(state))
+        numbers.append(splitmix64(state))
     assert numbers == [6457827717110365317, 3203168211198807973, 9817491932198370423]  # as published
 
 

@@ -53,22 +53,37 @@ def test_path_length_counts_what_was_issued_before_the_first_answer_was_given() 
 
 def test_a_walk_that_finds_nothing_costs_every_step_of_every_walker() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=3, ttl=10).ask("a", 99)
-    assert (outcome.answered, outcome.fetched, outcome.path_length, outcome.messages) == (False, False, None, 30)
+    assert (outcome.answered, outcome.found, outcome.path_length, outcome.messages) == (False, False, None, 30)
 
 
 def test_what_is_at_home_costs_nothing() -> None:
     outcome = network(HAS, LINE).ask("d", 5)
-    assert (outcome.found_in_stage, outcome.messages, outcome.path_length, outcome.fetches) == (Stage.HOME, 0, 0, 0)
+    assert (outcome.found_in_stage, outcome.messages, outcome.path_length, outcome.fetches) == (
+        Stage.OWN_CONTENT,
+        0,
+        0,
+        0,
+    )
 
 
 def test_the_second_time_a_buddy_answers_and_the_third_its_index() -> None:
     net = network({**HAS, "d": [5, 6, 7]}, LINE)
     assert net.ask("a", 5).found_in_stage is Stage.WALKING
     second = net.ask("a", 6)
-    assert (second.found_in_stage, second.messages, second.path_length, second.hit) == (Stage.BUDDIES, 2, 1, True)
+    assert (second.found_in_stage, second.messages, second.path_length, second.found_by_index_or_buddy) == (
+        Stage.BUDDIES,
+        2,
+        1,
+        True,
+    )
     net.run(250.0)  # two checkpoints
     third = net.ask("a", 7)
-    assert (third.found_in_stage, third.messages, third.path_length, third.hit) == (Stage.SUMMARIES, 0, 0, True)
+    assert (third.found_in_stage, third.messages, third.path_length, third.found_by_index_or_buddy) == (
+        Stage.SUMMARIES,
+        0,
+        0,
+        True,
+    )
     assert net.counts()["indexes_taken"] == 1
 
 
@@ -120,7 +135,7 @@ def test_a_response_that_leads_to_nothing_is_a_response_all_the_same() -> None:
     net.run(250.0)  # b holds the index of c
     net.go_down("c")
     outcome = net.ask("a", 5)
-    assert (outcome.answered, outcome.fetched, outcome.path_length) == (True, False, 1)
+    assert (outcome.answered, outcome.found, outcome.path_length) == (True, False, 1)
 
 
 def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
@@ -129,7 +144,7 @@ def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
     net.run(250.0)
     net.go_down("c")
     outcome = net.ask("b", 5)
-    assert (outcome.answered, outcome.fetched, outcome.fetches) == (False, False, 1)
+    assert (outcome.answered, outcome.found, outcome.fetches) == (False, False, 1)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -137,8 +152,8 @@ def test_every_algorithm_finds_what_is_there_and_nothing_else(algorithm: str) ->
     net = network(shelves(), ring(NAMES), algorithm=algorithm, walkers=4, ttl=64, flood_ttl=12)
     net.run(300.0)
     outcomes = [net.ask(f"n{number}", (number + 11) % 24) for number in range(24)]
-    assert all(outcome.fetched for outcome in outcomes)
-    assert not net.ask("n0", 99).fetched
+    assert all(outcome.found for outcome in outcomes)
+    assert not net.ask("n0", 99).found
 
 
 def test_buddynet_learns_and_costs_less_than_the_walk() -> None:
@@ -172,7 +187,7 @@ def test_searches_may_overlap() -> None:
     numbers = [net.begin(name, (at + 9) % 24) for at, name in enumerate(NAMES)]
     net.run(10.0)
     outcomes = [net.outcome(number) for number in numbers]
-    assert all(outcome.fetched for outcome in outcomes)
+    assert all(outcome.found for outcome in outcomes)
     assert sum(outcome.queries for outcome in outcomes) <= net.counts()["received"]
 
 
@@ -188,7 +203,7 @@ def test_half_of_the_nodes_killed_at_once_leave_the_other_half_searching(algorit
     for number in range(1, 24, 2):
         net.go_down(f"n{number}")
     outcomes = [net.ask(f"n{number}", (number + 11) % 24) for number in range(0, 24, 2)]
-    assert all(outcome.fetched for outcome in outcomes)
+    assert all(outcome.found for outcome in outcomes)
     assert {outcome.provider for outcome in outcomes}.isdisjoint(net.down)
 
 
@@ -202,7 +217,7 @@ def test_a_buddy_that_is_down_loses_count_and_the_search_goes_on() -> None:
     net.run(250.0)
     net.go_down(first)
     outcome = net.ask("a", 6)
-    assert outcome.fetched and outcome.provider not in (None, first) and outcome.fetches == 2
+    assert outcome.found and outcome.provider not in (None, first) and outcome.fetches == 2
     counts = {buddy.contact.name: buddy.count for buddy in net.nodes["a"].buddies}
     assert counts == {first: 1, outcome.provider: 1}
 
@@ -211,11 +226,11 @@ def test_nodes_come_and_go_on_a_schedule() -> None:
     net = network(HAS, LINE, walkers=2, timeout=1.0)
     net.schedule([(10.0, "d", False), (20.0, "d", True)])
     net.run(5.0)
-    found = [net.ask("a", 5).fetched]
+    found = [net.ask("a", 5).found]
     net.run(12.0)
-    found.append(net.ask("a", 5).fetched)
+    found.append(net.ask("a", 5).found)
     net.run(22.0)
-    found.append(net.ask("a", 5).fetched)
+    found.append(net.ask("a", 5).found)
     assert found == [True, False, True]
 
 
@@ -233,17 +248,17 @@ def test_a_partition_is_searched_on_each_side_and_heals() -> None:
     net.run(20.0)
     near = [net.ask("n3", item) for item in (7, 8)]
     far = net.ask("n3", 18)
-    assert all(outcome.provider in sides[0] for outcome in near) and not far.fetched
+    assert all(outcome.provider in sides[0] for outcome in near) and not far.found
     assert net.lost_messages > 0
     net.partition()
     net.run(40.0)
-    assert net.ask("n3", 18).fetched
+    assert net.ask("n3", 18).found
 
 
 def test_a_lossy_wire_costs_answers_but_not_the_search() -> None:
     net = network(shelves(6), ring(NAMES), walkers=8, ttl=64, wire={"loss": 0.05})
     outcomes = [net.ask(f"n{number}", (number + 9) % 24) for number in range(24)]
-    assert sum(outcome.fetched for outcome in outcomes) >= 20 and net.lost_messages > 0
+    assert sum(outcome.found for outcome in outcomes) >= 20 and net.lost_messages > 0
 
 
 def test_clocks_that_differ_change_nothing_but_when_checkpoints_are() -> None:

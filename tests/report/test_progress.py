@@ -34,7 +34,7 @@ def test_plain_lines_come_every_two_seconds_and_at_the_end():
         for page in range(1, 8):
             seconds.now += 0.5
             progress.update(ProgressStats(
-                pages=page, target=10, relevant=page // 2, pages_per_second=2.0, waiting=40 + page, errors=1,
+                pages=page, target=10, highlighted=page // 2, pages_per_second=2.0, waiting=40 + page, errors=1,
                 seconds_left=75.2, url=f"http://a.example/{page}",
             ))  # fmt: skip
     assert paper.file.getvalue() == (
@@ -46,7 +46,7 @@ def test_plain_lines_come_every_two_seconds_and_at_the_end():
 def test_plain_lines_leave_out_what_is_not_known():
     paper = console(terminal=False)
     with Progress(console=paper, monotonic=Seconds()) as progress:
-        progress.update(ProgressStats(pages=0, relevant=0))
+        progress.update(ProgressStats(pages=0, highlighted=0))
     assert paper.file.getvalue() == "0 pages, – relevant, 0.0 pages/s, 0 waiting, 0 errors\n"
 
 
@@ -55,7 +55,7 @@ def test_plain_lines_leave_out_what_is_not_known():
 def test_with_an_access_log_it_tells_how_many_pages_came_through_readers(terminal, count, is_told):
     paper = console(terminal=terminal)
     with Progress(console=paper, monotonic=Seconds()) as progress:
-        progress.update(ProgressStats(pages=20, relevant=3, through_readers=count))
+        progress.update(ProgressStats(pages=20, highlighted=3, through_readers=count))
     assert (f"{count} through readers" in paper.file.getvalue()) == is_told
 
 
@@ -65,7 +65,7 @@ def test_a_refresh_tells_requests_and_what_they_found(terminal):
     with Progress(console=paper, monotonic=Seconds()) as progress:
         progress.update(
             ProgressStats(
-                pages=20, target=50, relevant=3, pages_per_second=2.0, unit="requests", notes=("3 changed", "1 new")
+                pages=20, target=50, highlighted=3, pages_per_second=2.0, unit="requests", notes=("3 changed", "1 new")
             )
         )
     said = paper.file.getvalue()
@@ -84,8 +84,8 @@ def drawn(width: int, **figures) -> list[str]:
 
 
 BUSY = {
-    "pages": 98765, "target": 200000, "relevant": 98765, "pages_per_second": 178.4, "waiting": 1000000, "errors": 12345,
-    "seconds_left": 37000, "title": "Honey and wax " * 20, "scores": WEIGHED,
+    "pages": 98765, "target": 200000, "highlighted": 98765, "pages_per_second": 178.4, "waiting": 1000000,
+    "errors": 12345, "seconds_left": 37000, "title": "Honey and wax " * 20, "scores": WEIGHED,
 }  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_the_live_display_has_a_row_for_each_kind_of_figure_at_80_columns():
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_figures_of_a_refresh_are_not_broken_in_two(width):
     notes = ("1234 changed", "5678 new", "9012 vanished")
-    lines = drawn(width, pages=9999, target=10000, relevant=1, unit="requests", notes=notes, seconds_left=4000)
+    lines = drawn(width, pages=9999, target=10000, highlighted=1, unit="requests", notes=notes, seconds_left=4000)
     assert max(map(len, lines)) < width
     for words in (*notes, "9999 / 10000 requests", "0.0 requests/s"):
         assert sum(words in line for line in lines) == 1, words
@@ -123,13 +123,13 @@ def test_the_live_display_keeps_to_the_narrowest_terminal():
 
 
 def test_the_relevance_of_the_latest_pages_is_told_where_no_standing_is_known():
-    shown = drawn(80, pages=5, relevant=2, scores=ProgressScores(recent_relevance=0.5, is_estimate=True))
+    shown = drawn(80, pages=5, highlighted=2, scores=ProgressScores(recent_relevance=0.5, is_estimate=True))
     assert "latest pages 0.50" in shown
     assert not any("importance" in line or "found on" in line for line in shown)
     paper = console(terminal=False)
     with Progress(console=paper, monotonic=Seconds()) as progress:
         progress.update(
-            ProgressStats(pages=5, relevant=2, scores=ProgressScores(recent_relevance=0.5, is_estimate=True))
+            ProgressStats(pages=5, highlighted=2, scores=ProgressScores(recent_relevance=0.5, is_estimate=True))
         )
     assert paper.file.getvalue().startswith("5 pages, 40% relevant (estimate), latest pages 0.50, ")
 
@@ -147,7 +147,7 @@ def test_the_live_display_shows_bar_figures_sparkline_and_last_page():
         for page in range(0, 101, 10):
             seconds.now += 1
             progress.update(ProgressStats(
-                pages=page, target=200, relevant=page // 2, pages_per_second=33.3, waiting=7, errors=2,
+                pages=page, target=200, highlighted=page // 2, pages_per_second=33.3, waiting=7, errors=2,
                 seconds_left=3700, title="Honey and wax",
             ))  # fmt: skip
     shown = paper.export_text()
@@ -161,7 +161,7 @@ def test_the_live_display_draws_at_most_eight_times_a_second():
     with Progress(console=paper, monotonic=seconds) as progress:
         for page in range(1, 1001):
             seconds.now += 0.001
-            progress.update(ProgressStats(pages=page, relevant=0))
+            progress.update(ProgressStats(pages=page, highlighted=0))
     assert paper.file.getvalue().count(" pages/s") <= 10
     assert "1000 pages" in paper.file.getvalue()
 
@@ -171,7 +171,7 @@ def test_titles_and_urls_cannot_steer_the_terminal_or_its_markup(terminal):
     nasty = "\x1b]0;owned\x07[bold red]x[/]\u202e\x9b2J\r\n"
     paper = console(terminal=terminal)
     with Progress(console=paper, monotonic=Seconds()) as progress:
-        progress.update(ProgressStats(pages=1, relevant=1, title=nasty, url=nasty))
+        progress.update(ProgressStats(pages=1, highlighted=1, title=nasty, url=nasty))
     written = paper.file.getvalue()
     assert "[bold red]x[/]" in written
     assert not any(bad in written for bad in ("\x1b]", "\x07", "\u202e", "\x9b"))
@@ -181,13 +181,13 @@ def test_titles_and_urls_cannot_steer_the_terminal_or_its_markup(terminal):
 def test_the_silent_form_is_silent(terminal):
     paper = console(terminal=terminal)
     with Progress(mode="silent", console=paper) as progress:
-        progress.update(ProgressStats(pages=1, relevant=1, url="http://a.example/"))
+        progress.update(ProgressStats(pages=1, highlighted=1, url="http://a.example/"))
     assert paper.file.getvalue() == ""
 
 
 def test_progress_goes_to_standard_error(capsys):
     with Progress(mode="plain", monotonic=Seconds()) as progress:
-        progress.update(ProgressStats(pages=1, relevant=1))
+        progress.update(ProgressStats(pages=1, highlighted=1))
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.startswith("1 pages, 100% relevant")
 
@@ -195,7 +195,7 @@ def test_progress_goes_to_standard_error(capsys):
 def test_an_error_in_the_crawl_leaves_the_terminal_in_order():
     paper = console(terminal=True)
     with pytest.raises(RuntimeError), Progress(console=paper) as progress:
-        progress.update(ProgressStats(pages=1, relevant=1))
+        progress.update(ProgressStats(pages=1, highlighted=1))
         raise RuntimeError
     assert paper.file.getvalue().rstrip("\n").endswith("\x1b[?25h")
 
@@ -204,5 +204,5 @@ def test_a_target_of_one_is_in_the_singular():
     for is_terminal in (False, True):
         paper = console(terminal=is_terminal)
         with Progress(console=paper) as progress:
-            progress.update(ProgressStats(pages=1, target=1, relevant=1))
+            progress.update(ProgressStats(pages=1, target=1, highlighted=1))
         assert re.search("1 (of|/) 1 page(?!s)", paper.file.getvalue())

@@ -74,6 +74,13 @@ def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy:
     assert isinstance(beside.wrap(BestFirst()), BestFirst)
 
 
+def test_the_command_for_a_missing_log_makes_it_where_it_is_missing(tmp_path: Path) -> None:
+    missing = tmp_path / "my logs" / "readers.log"
+    with pytest.raises(UsageError) as raised:
+        open_log(Logs("my logs/readers.log"), tmp_path)
+    assert str(raised.value).endswith(f"--into '{missing}'")
+
+
 def test_no_log_is_named_by_a_recipe_that_has_none(tmp_path: Path) -> None:
     assert open_log(Logs(), tmp_path) is None
     assert log_of_run(None, "adaptive", folder=Path("bees")) is None

@@ -9,7 +9,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
 from crawling import copied, done, pages, skipped, waiting
-from lycosa.collection.journal import Maintenance, read_journal, write_journal
+from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
@@ -118,9 +118,9 @@ def test_a_page_that_is_crawled_later_does_not_bring_a_forgotten_url_back(bees):
 @pytest.mark.slow
 def test_a_reading_command_finishes_a_forgetting_that_was_killed(bees):
     url = a_page_of(bees)
-    write_journal(bees, Maintenance("forget"))
+    write_upkeep_journal(bees, UpkeepTask("forget"))
     add_forgotten(bees, url)  # and then nothing: as after a kill
     said = done("show", bees)
-    assert "is forgotten now" in said.err
-    assert read_journal(bees) is None
+    assert "the interrupted removal is now complete" in said.err
+    assert read_upkeep_journal(bees) is None
     assert url not in pages(bees)

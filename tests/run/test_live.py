@@ -12,7 +12,7 @@ from lycosa.frontier.admission import Scope
 from lycosa.recipe import DEFAULT_STRATEGY, Budget, Topic
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.live import LiveCrawl, LiveRun, require_contact
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import RecipeError, UsageError
@@ -30,7 +30,7 @@ def bees(tmp_path: Path) -> Path:
     return collection(tmp_path / "bees", [TOPICAL_SEED])
 
 
-def prepared(session: Session, world: dict[Url, Any] = TOPICAL, settings: Settings = Settings()) -> Any:
+def prepared(session: Session, world: dict[Url, Any] = TOPICAL, settings: CommandSettings = CommandSettings()) -> Any:
     return asyncio.run(LiveRun(session, web_of(world, session)).prepare(settings))
 
 
@@ -77,7 +77,7 @@ def test_nothing_is_asked_and_no_run_recorded_without_a_contact(tmp_path: Path) 
     folder = collection(tmp_path / "c", [PUBLIC])
 
     async def run(session: Session) -> None:
-        async with LiveCrawl(session, Settings()):
+        async with LiveCrawl(session, CommandSettings()):
             pass
 
     with opened(folder) as session, pytest.raises(RecipeError, match="contact"):
@@ -154,7 +154,7 @@ def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> Non
     }
     messages: list[str] = []
     with opened(folder, notify=messages.append) as session:
-        assert hidden in asyncio.run(visited(session, world, Settings(sitemaps=True)))
+        assert hidden in asyncio.run(visited(session, world, CommandSettings(sitemaps=True)))
     assert "1 URL in 1 sitemap" in messages
     assert rows(folder, "SELECT seeds FROM runs") == [(f'["{ONE}","{hidden}"]',)]
 
@@ -183,7 +183,7 @@ class UserError(Exception):
 def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, error: type[BaseException]) -> None:
     async def run(session: Session) -> None:
         live = LiveRun(session, web_of(TOPICAL, session))
-        complete = await live.prepare(Settings())
+        complete = await live.prepare(CommandSettings())
         async with AsyncExitStack() as stack:
             async for _ in await live.visits(complete, stack):
                 if session.status.pages == 3:

@@ -9,14 +9,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from lycosa.cli.options import program, takes
+from lycosa.cli.options import program, with_options
 from lycosa.frontier.admission import Scope
 from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, UtilityOptions, recipe_of, uses_standing, utility_for
 from lycosa.run.options import (
+    CommandSettings,
     CrawlOptions,
     FetchOptions,
     Flag,
-    Settings,
     changed_recipe,
     check_keywords,
     settings_of,
@@ -106,7 +106,7 @@ def test_every_option_is_tested_here() -> None:
 def test_nothing_said_is_the_recipe_as_it_is() -> None:
     assert changed_recipe(Recipe(), {}) == Recipe()
     assert changed_recipe(Recipe(), dict.fromkeys(("pages", "target", "strategy", "delay"))) == Recipe()  # type: ignore[arg-type]
-    assert settings_of({}) == Settings()
+    assert settings_of({}) == CommandSettings()
 
 
 def test_numbers_replace_those_of_the_recipe_and_hosts_join_its_own() -> None:
@@ -213,7 +213,7 @@ def test_a_flag_has_its_own_name_and_parsers_get_the_name_that_the_user_wrote() 
     app = typer.Typer()
 
     @app.command()
-    @takes(Named)
+    @with_options(Named)
     def command(**options: Any) -> None:
         given.update(options)
 
@@ -257,7 +257,7 @@ def test_a_command_is_given_what_was_said_and_0_was_said(words: tuple[str, ...],
     app = typer.Typer()
 
     @app.command()
-    @takes(Few)
+    @with_options(Few)
     def command(name: str, **options: Any) -> None:
         given.update(options)
 

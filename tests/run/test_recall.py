@@ -91,7 +91,7 @@ def test_an_estimate_lies_within_its_interval_and_all_is_found_where_nothing_wai
     assert estimate.recall == pytest.approx(found / (found + estimate.relevant_left))
     assert estimate.relevant_left <= 2 * sum(estimator._waiting) + 1e-9
     for number in range(17):
-        estimator.leave_out(url(number))
+        estimator.exclude(url(number))
     assert estimator.estimate() == RecallEstimate(found, 0.0, 1.0, 1.0, 1.0)
 
 
@@ -163,8 +163,8 @@ def test_a_tracker_counts_visits_as_the_catalog_would(crawled: Path) -> None:
             if isinstance(event, Visit):
                 tracker.add(event)
         assert tracker.estimate() == before, "which were all counted"
-        tracker.leave_out([Skip(Candidate(each, 0.5), SkipReason.SCOPE) for each in waiting(crawled)])
-        tracker.finish(estimate=True)
+        tracker.exclude([Skip(Candidate(each, 0.5), SkipReason.SCOPE) for each in waiting(crawled)])
+        tracker.finish(estimate_anew=True)
         assert tracker.estimate().relevant_left < before.relevant_left
         tracker.invalidate()
         assert tracker.estimate() == before
@@ -175,10 +175,10 @@ def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None
         catalog = session.collection.catalog
         tracker = RecallTracker(catalog)
         tracker.invalidate()
-        tracker.finish(estimate=False)
+        tracker.finish(estimate_anew=False)
         assert catalog.get_state(RECALL_BEHIND)
         later = RecallTracker(catalog)
-        later.finish(estimate=True)
+        later.finish(estimate_anew=True)
         later.save()
         assert not catalog.get_state(RECALL_BEHIND)
         assert current_recall(catalog, 12) == (restored_recall(catalog).estimate(sample_of(catalog)), False)
@@ -187,7 +187,7 @@ def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None
 def test_a_tracker_renews_its_estimate_with_one_more_visit_in_25_and_at_the_end(crawled: Path) -> None:
     with opened(crawled) as session:
         tracker, saved = RecallTracker(session.collection.catalog), []
-        tracker.follow(lambda: saved.append(True))
+        tracker.set_save_frontier(lambda: saved.append(True))
         tracker.estimate()
         visits = len(list(session.collection.catalog.visited()))
         for number in range(400):
@@ -195,7 +195,7 @@ def test_a_tracker_renews_its_estimate_with_one_more_visit_in_25_and_at_the_end(
             tracker.estimate()
         assert len(saved) < 50 + 25 * log((visits + 400) / 50) + 10
         renewed = len(saved)
-        tracker.finish(estimate=True)
+        tracker.finish(estimate_anew=True)
         assert len(saved) == renewed + 1
 
 

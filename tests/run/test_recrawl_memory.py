@@ -42,7 +42,7 @@ def seen(tmp_path):
 
     yield memory
     for collection in opened:
-        collection.abandon()
+        collection.close_without_checkpoint()
 
 
 def became(memory: RecrawlMemory, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:

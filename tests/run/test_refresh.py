@@ -12,7 +12,7 @@ from collection.samples import CARS, HOME, WOLF, collection_in, look, visit
 from lycosa.recipe import Budget, Recipe, Topic
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.refresh import (
     DEFAULT_EXPAND,
     DEFAULT_POLICY,
@@ -84,21 +84,21 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
 @pytest.mark.parametrize(
     ("outcome", "complaint"),
     [
-        (Outcome.FAILED, "nobody answered: all 2 fetches were in vain (no route); is the network there?"),
+        (Outcome.FAILED, "nobody answered: all 2 fetches failed (no route); is the network up?"),
         (Outcome.REFUSED, "nobody was asked, every address was refused (no route); to crawl hosts of your own network"),
         (Outcome.GONE, ""),
     ],
 )
 def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome, complaint: str):
     with Session(tmp_path, Recipe(topic=Topic(text="bees")), clock=SimulatedClock(T)) as session:
-        refresh = Refresh(session, Settings(), plan_of(budget=2))
+        refresh = Refresh(session, CommandSettings(), plan_of(budget=2))
         refresh.require_an_answer()
         for url in (HOME, WOLF):
             status = 404 if outcome is Outcome.GONE else None
             fetch = Fetch(url, outcome, T, status=status, detail="no route")
             change = Change.REFUSED if outcome is Outcome.REFUSED else Change.FAILED
             refresh.tally.add(replace(look(url, change, at=T), fetch=fetch))
-            session.status.requests.count(fetch)
+            session.status.fetch_counts.count(fetch)
         if not complaint:
             refresh.require_an_answer()
             return
@@ -111,7 +111,7 @@ def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome
 def test_a_collection_without_pages_cannot_be_refreshed(tmp_path: Path):
     (tmp_path / "lycosa.toml").write_text('[topic]\ntext = "bees"\n')
     collection_in(tmp_path).close()
-    with pytest.raises(CollectionError, match="no pages to see again"):
+    with pytest.raises(CollectionError, match="no pages to fetch again"):
         require_pages(tmp_path)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawling import pages, waiting
-from lycosa.collection.journal import Maintenance, read_journal, write_journal
+from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.admission import Admission
 from lycosa.run.forgotten import add_forgotten, is_forgotten, is_forgotten_name
 from lycosa.run.removal import REPORT_FILE, STANDING_FILE
@@ -49,19 +49,19 @@ def test_a_removal_that_was_killed_is_done_again(crawled: Path, monkeypatch: pyt
         patched.setattr(StoredPages, "forget_terms", killed)
         with pytest.raises(ZeroDivisionError), opened(crawled):
             pass
-    assert read_journal(crawled) == Maintenance("forget")
+    assert read_upkeep_journal(crawled) == UpkeepTask("forget")
     with opened(crawled):
         pass
-    assert read_journal(crawled) is None
+    assert read_upkeep_journal(crawled) is None
     assert url not in pages(crawled)
 
 
 def test_a_journal_of_a_removal_is_enough_to_do_it_again(crawled: Path) -> None:
-    write_journal(crawled, Maintenance("forget"))
+    write_upkeep_journal(crawled, UpkeepTask("forget"))
     (crawled / STANDING_FILE).write_text("{}")
     with opened(crawled):
         pass
-    assert read_journal(crawled) is None
+    assert read_upkeep_journal(crawled) is None
     assert not (crawled / STANDING_FILE).exists()
 
 
@@ -78,7 +78,7 @@ def test_forgetting_goes_on_whatever_was_forgotten_before(crawled: Path) -> None
         add_forgotten(crawled, forgotten)
         with opened(crawled):
             pass
-    write_journal(crawled, Maintenance("forget"))  # all of it once more
+    write_upkeep_journal(crawled, UpkeepTask("forget"))  # all of it once more
     with opened(crawled):
         pass
     assert other not in pages(crawled)

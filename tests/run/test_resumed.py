@@ -8,7 +8,7 @@ import pytest
 from crawling import collection, pages, rows, skipped, waiting
 from lycosa.recipe import Budget, load_recipe
 from lycosa.run import resumed
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.resumed import MAX_MINUTES, ResumedCrawl, resumed_recipe
 from sessions import crawl, opened, web_of
 from worlds import TOPICAL, TOPICAL_SEED
@@ -28,7 +28,7 @@ class InMemory(ResumedCrawl):
 
 def more(folder, requests: int, **changes: object) -> list[str]:
     async def visited(session) -> list[str]:
-        async with InMemory(session, Settings()) as visits:
+        async with InMemory(session, CommandSettings()) as visits:
             return [visit.candidate.url async for visit in visits]
 
     with opened(folder, stop=Budget(requests=requests), **changes) as session:

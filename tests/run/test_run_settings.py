@@ -33,7 +33,7 @@ def test_a_run_with_the_same_settings_records_the_same() -> None:
     [
         ({"strategy": "breadth-first"}, ["strategy"], []),
         ({"options": {"seed": 4}}, ["options"], []),
-        ({"utility": UtilityOptions(target=0.2)}, ["target"], []),
+        ({"utility_options": UtilityOptions(target=0.2)}, ["target"], []),
         ({"scope": Scope(hosts=("a.example",))}, [], ["scope"]),
         ({"scope": Scope(keep_noindex=True)}, [], []),
         ({"quotas": Quotas(per_host=5)}, [], ["quotas"]),

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.seed_sources import FoundSeeds, SeedSources, find_seeds
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import RecipeError
@@ -33,7 +33,7 @@ def doubles():
 
 def found(doubles, **sources) -> list[FoundSeeds]:
     async def all_of_them():
-        settings = Settings(resolve=(doubles.resolve,))
+        settings = CommandSettings(resolve=(doubles.resolve,))
         return [each async for each in find_seeds(SeedSources(**sources), settings, "", clock=WallClock(), delay=0)]
 
     return asyncio.run(all_of_them())
@@ -104,7 +104,7 @@ def test_sitemaps_and_llms_txt_are_read_of_each_host(doubles):
 def test_a_host_that_cannot_be_asked_is_told_from_one_without_sitemap():
     async def problem_of(url, **settings):
         sources = SeedSources(hosts=[Url(url)], sitemap=True, llms_txt=True)
-        return [each async for each in find_seeds(sources, Settings(**settings), "", clock=WallClock(), delay=0)]
+        return [each async for each in find_seeds(sources, CommandSettings(**settings), "", clock=WallClock(), delay=0)]
 
     for each in asyncio.run(problem_of("http://127.0.0.1:8097/")):
         assert each.urls == () and "--allow-private" in each.problem
@@ -146,7 +146,7 @@ def test_no_answer_raises(doubles, answer):
 def test_public_services_are_not_asked_without_a_contact():
     async def ask():
         sources = SeedSources(hosts=[A], sitemap=True, wayback="https://web.archive.org/cdx")
-        return [each async for each in find_seeds(sources, Settings(), "", clock=WallClock())]
+        return [each async for each in find_seeds(sources, CommandSettings(), "", clock=WallClock())]
 
     with pytest.raises(RecipeError, match=r"web\.archive\.org is a public host"):
         asyncio.run(ask())

@@ -5,11 +5,12 @@ import pytest
 import lycosa
 from crawling import collection, done
 from lycosa.recipe import load_recipe
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.trial import try_url
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Url
+from sessions import crawl
 from web.loopback import LoopbackServer, response
 from worlds import html
 
@@ -20,7 +21,7 @@ LINKS = [("/hive", "honey bee hives"), ("/ships", "ships at sea"), ("/private/a"
 
 def tried(folder, routes, url=HOME):
     with LoopbackServer(routes) as server:
-        settings = Settings(resolve=tuple(server.everything))
+        settings = CommandSettings(resolve=tuple(server.everything))
         trial = asyncio.run(try_url(folder, load_recipe(folder), url, settings, clock=WallClock()))
     return trial, server.paths()
 
@@ -90,10 +91,48 @@ def test_examples_are_fetched_where_there_is_no_model_yet(tmp_path):
     assert asked == ["/robots.txt", "/good", "/gone", "/"]
 
 
+def test_good_examples_are_fetched_also_where_there_are_many_bad_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("lycosa.run.trial.MAX_EXAMPLES", 4)
+    folder = collection(tmp_path / "c", topic='examples = "good.txt"\nnegatives = "bad.txt"')
+    (folder / "good.txt").write_text("http://a.example/good\n")
+    (folder / "bad.txt").write_text("".join(f"http://a.example/bad{number}\n" for number in range(6)))
+    routes = {
+        "/good": response(html("Hives", f"honey bee hive queen swarm {WORDS}")),
+        "/": response(html("Bees", f"The honey bee queen. {WORDS}")),
+        **{f"/bad{number}": response(html("Ships", f"ship mast sail {number}")) for number in range(6)},
+    }
+    trial, asked = tried(folder, routes)
+    assert trial.relevance is not None
+    assert asked == ["/robots.txt", "/good", "/bad0", "/bad1", "/bad2", "/"]
+
+
+def test_stored_examples_do_not_count_towards_those_that_are_fetched(tmp_path, monkeypatch):
+    folder = collection(tmp_path / "c", topic='examples = "good.txt"')
+    good = [f"http://a.example/good{number}" for number in range(4)]
+    (folder / "good.txt").write_text("".join(f"{url}\n" for url in good))
+    crawl(folder, {Url(url): html("Hives", f"honey bee hive queen swarm {WORDS}") for url in good})
+    (folder / "model.json").unlink()
+    (folder / "good.txt").write_text("".join(f"{url}\n" for url in (*good, "http://a.example/more")))
+    monkeypatch.setattr("lycosa.run.trial.MAX_EXAMPLES", 1)
+    routes = {path: response(html("More", f"honey bee queen {WORDS}")) for path in ("/more", "/")}
+    assert tried(folder, routes)[1] == ["/robots.txt", "/more", "/"]
+
+
+def test_a_damaged_collection_is_not_taken_for_one_that_was_never_crawled(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    page = html("Bees", f"The honey bee lives in a hive. {WORDS}")
+    crawl(folder, {HOME: page})
+    (folder / "catalog.sqlite").write_bytes(b"no catalog" * 1_000)
+    with pytest.raises(CollectionError, match="lycosa rebuild"):
+        tried(folder, {"/": response(page)})
+
+
 def test_public_hosts_are_not_asked_without_a_contact(tmp_path):
     folder = collection(tmp_path / "c")
     with pytest.raises(RecipeError, match="public host"):
-        asyncio.run(try_url(folder, load_recipe(folder), Url("http://www.python.org/"), Settings(), clock=WallClock()))
+        asyncio.run(
+            try_url(folder, load_recipe(folder), Url("http://www.python.org/"), CommandSettings(), clock=WallClock())
+        )
 
 
 def test_links_are_ranked_by_the_state_of_the_strategy_and_the_map_of_the_recipe(tmp_path):

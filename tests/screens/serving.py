@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from crawling import collection, listing
 from lycosa.maps import Atlas, CitationMatrix, Sighting
 from lycosa.recipe import Budget
-from lycosa.run.options import Settings
+from lycosa.run.options import CommandSettings
 from lycosa.run.refresh import Refresh, plan_of
 from lycosa.run.session import Session
 from lycosa.screens.access_control import AccessControl, ScreenAccess
@@ -92,7 +92,7 @@ class _Refresh(Refresh):
     """A refresh that asks a web in memory."""
 
     def __init__(self, session: Session, world: Mapping[Url, Any], requests: int):
-        super().__init__(session, Settings(), plan_of(budget=requests, expand=0.0))
+        super().__init__(session, CommandSettings(), plan_of(budget=requests, expand=0.0))
         self._world = world
 
     def _web(self, stack: AsyncExitStack) -> RobotsWeb:

@@ -28,19 +28,19 @@ def test_a_crawl_that_has_reported_and_closed_its_socket_is_ending(root, tempora
     monkeypatch.setattr(crawls_module, "crawl_figures", lambda folder: reported[0])
     monkeypatch.setattr(crawls_module, "_CACHE_SECONDS", 0.0)
     crawls, folder = crawls_that_run("input()", processes), root / "bees"
-    assert crawls.phase_without_report(folder) == "none"
+    assert crawls.process_phase(folder) == "none"
     crawls.start(folder, "50")
     try:
         crawls.figures(folder)
-        assert crawls.phase_without_report(folder) == "starting"
+        assert crawls.process_phase(folder) == "starting"
         reported[0] = CrawlFigures("running", pages=1)
         crawls.figures(folder)
         reported[0] = CrawlFigures()
         crawls.figures(folder)
-        assert crawls.phase_without_report(folder) == "ending"
+        assert crawls.process_phase(folder) == "ending"
     finally:
         processes[0].communicate(b"\n")
-    assert crawls.phase_without_report(folder) == "none"
+    assert crawls.process_phase(folder) == "none"
     crawls.close()
 
 
@@ -96,7 +96,7 @@ def test_a_log_that_windows_keeps_open_does_not_stop_the_screens_from_closing(ro
 
 @pytest.mark.parametrize("phase", ["starting", "ending"])
 def test_a_crawl_that_does_not_report_can_be_neither_started_nor_steered(root, monkeypatch, phase):
-    monkeypatch.setattr(Crawls, "phase_without_report", lambda self, folder: phase)
+    monkeypatch.setattr(Crawls, "process_phase", lambda self, folder: phase)
     browser = Browser(root)
     crawl = browser.get("/c/bees/crawl").text
     assert f"{phase} …" in crawl

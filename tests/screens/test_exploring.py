@@ -127,6 +127,8 @@ def test_the_difference_of_two_versions_is_shown(browser):
     assert "hives" in removed
     same = browser.get(f"/api/collections/few/versions?url={quote(CHANGED, safe='')}&old=2&new=2").json()
     assert (same["added"], same["removed"]) == (0, 0)
+    oldest = browser.get(f"/api/collections/few/versions?url={quote(CHANGED, safe='')}&new=1").json()
+    assert (oldest["old"], oldest["new"], oldest["added"]) == (1, 2, view["added"]), "not with itself"
     once = browser.get(f"/api/collections/bees/versions?url={quote(CHANGED, safe='')}").json()
     assert once["old"] is None
     assert browser.get("/c/few/versions?url=http://unknown.example/").status_code == 400

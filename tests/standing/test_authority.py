@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.standing.authority import MAX_RANK, AuthorityTable, Rank, rank_code, rank_of_code, rewrite
+from lycosa.standing.authority import MAX_RANK, AuthorityTable, Rank, quantised_rank, rank_of_quantised, rewrite
 from lycosa.standing.ranked_lists import import_list
 from lycosa.vocabulary.errors import UsageError
 
@@ -139,8 +139,8 @@ def test_a_page_may_count_for_more_than_its_site(tmp_path):
 
 @given(st.integers(1, MAX_RANK))
 def test_a_rank_is_kept_within_a_fiftieth_of_a_percent(rank):
-    assert abs(rank_of_code(rank_code(rank)) - rank) <= max(0, rank * 2e-4) + (rank > 3_000)
-    assert rank > 3_000 or rank_of_code(rank_code(rank)) == rank
+    assert abs(rank_of_quantised(quantised_rank(rank)) - rank) <= max(0, rank * 2e-4) + (rank > 3_000)
+    assert rank > 3_000 or rank_of_quantised(quantised_rank(rank)) == rank
 
 
 def test_ranks_are_said_as_exactly_as_they_are_known():
@@ -187,7 +187,7 @@ def test_damage_of_a_dump_is_reported_at_its_line(tmp_path):
 
 def test_of_a_long_list_the_first_or_most_linked_are_kept(tmp_path):
     done = imported(tmp_path, "top-1m.csv", TRANCO, top=2)
-    assert (done.facts.rows, done.facts.last_rank) == (2, 2)
+    assert (done.facts.rows, done.facts.largest_rank) == (2, 2)
     done = imported(tmp_path, "externallinks.sql", DUMP, top=1)
     assert (done.facts.rows, done.passed_over) == (1, 1)
 

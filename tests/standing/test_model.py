@@ -100,7 +100,7 @@ def test_a_model_that_was_saved_predicts_the_same():
 def test_a_model_loaded_without_its_traffic_takes_all_domains_as_unknown_and_says_so():
     again = StandingModel.from_plain(learnt().to_plain())
     assert "domains it was trained with is missing" in again.notes[0]
-    assert again.features.traffic.of(pages(0, 1)[0][0].url) == learnt().features.traffic.neutral
+    assert again.features.traffic.of(pages(0, 1)[0][0].url) == learnt().features.traffic.unlisted_value
 
 
 @pytest.mark.slow

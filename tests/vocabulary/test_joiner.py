@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.vocabulary.urls import Joiner, host_of, hostname_of, join, normalise, site_of, spellings
+from lycosa.vocabulary.urls import Joiner, host_of, hostname_of, join, normalise, site_of, url_and_host_spellings
 
 NAMES = st.sampled_from(["a", "b.htm", "..", ".", "", "%41", "K%C4%ABlauea.htm", "x y", "c~d"])
 PATHS = st.lists(NAMES, max_size=4).map("/".join)
@@ -57,11 +57,11 @@ def test_what_was_stored_with_the_dot_is_of_the_same_host() -> None:
     assert (host_of(stored), hostname_of(stored), site_of(stored)) == ("v.example:8080", "v.example", "v.example")
     assert join(stored, "/x") == "http://v.example:8080/x" == join(stored, "../x")
     assert (
-        set(spellings(stored))
-        == set(spellings("http://v.example:8080/a/b"))
+        set(url_and_host_spellings(stored))
+        == set(url_and_host_spellings("http://v.example:8080/a/b"))
         == {
             *(f"http://v.example{dot}:8080/a/b" for dot in ("", ".")),
             *(f"v.example{end}" for end in ("", ".", ":8080", ".:8080")),
         }
     )
-    assert set(spellings("http://[::1]:8080/")) == {"http://[::1]:8080/", "[::1]:8080", "::1"}
+    assert set(url_and_host_spellings("http://[::1]:8080/")) == {"http://[::1]:8080/", "[::1]:8080", "::1"}

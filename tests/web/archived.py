@@ -47,7 +47,7 @@ class ArchivedWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return self._read(url, self._max_body, any_type=False)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         return self._read(url, limit, any_type=True)
 
     async def close(self) -> None:

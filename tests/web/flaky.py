@@ -19,8 +19,8 @@ class FlakyWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return self._lost(url) or await self._web.fetch(url, known=known)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
-        return self._lost(url) or await self._web.fetch_text(url, limit=limit)
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        return self._lost(url) or await self._web.fetch_any_type(url, limit=limit)
 
     async def close(self) -> None:
         await self._web.close()

@@ -47,7 +47,7 @@ class SimulatedWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return await self._answer(url, known, self._max_body, any_type=False)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         return await self._answer(url, None, limit, any_type=True)
 
     async def close(self) -> None:

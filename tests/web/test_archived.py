@@ -81,7 +81,7 @@ def test_a_response_means_what_it_would_mean_live(tmp_path: Path) -> None:
     assert fetched(web, "http://a.example/bits").body == b"<html>bits"
     assert fetched(web, "http://a.example/short").truncated == "time"
     assert fetched(web, "http://a.example/none").outcome is Outcome.FAILED
-    text = asyncio.run(web.fetch_text(Url("http://a.example/picture")))
+    text = asyncio.run(web.fetch_any_type(Url("http://a.example/picture")))
     assert (text.outcome, text.content) == (Outcome.OK, b"\x89PNG")
 
 

@@ -475,7 +475,7 @@ def test_closing_ends_what_is_under_way() -> None:
 def test_text_of_any_type_can_be_asked_for_within_its_own_limit() -> None:
     async def text(server: LoopbackServer) -> Fetch:
         web = LiveWeb(user_agent="lycosa", clock=WallClock(), resolve=server.everything, max_body=10)
-        fetch = await web.fetch_text(Url(HOST + "/robots.txt"), limit=100)
+        fetch = await web.fetch_any_type(Url(HOST + "/robots.txt"), limit=100)
         await web.close()
         return fetch
 

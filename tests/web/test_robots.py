@@ -47,9 +47,9 @@ class CountingWeb:
         self.asked.append(url.removeprefix(HOST))
         return await self._web.fetch(url, known=known)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         self.asked.append(url.removeprefix(HOST))
-        return await self._web.fetch_text(url, limit=limit)
+        return await self._web.fetch_any_type(url, limit=limit)
 
     async def close(self) -> None:
         pass
@@ -68,7 +68,7 @@ def test_what_is_forbidden_is_not_asked_for() -> None:
     robots = polite(web)
     assert done(robots.fetch(Url(HOST + "/shut"))).outcome is Outcome.FORBIDDEN
     assert done(robots.fetch(Url(HOST + "/open"))).outcome is Outcome.OK
-    assert done(robots.fetch_text(Url(HOST + "/shut"))).outcome is Outcome.FORBIDDEN
+    assert done(robots.fetch_any_type(Url(HOST + "/shut"))).outcome is Outcome.FORBIDDEN
     assert web.asked == ["/robots.txt", "/open"]
 
 

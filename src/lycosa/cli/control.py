@@ -31,6 +31,8 @@ def control(
     if reply is not None:
         message = _in_words(request, reply)
     else:
+        for line in undone[:-1]:  # the last one says what was undone
+            notify(line)
         message = undone[-1] if undone else f"Noted for the next crawl: {request.do} {request.what}."
     if as_json:
         print_json({"running": reply is not None, "said": message, **({"status": reply.status} if reply else {})})
@@ -61,7 +63,7 @@ def _request(command: str, argument: str) -> CrawlRequest:
 def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
     match request.do:
         case "pause":
-            return "Paused. What is under way is finished; lycosa control NAME resume goes on."
+            return "Paused. Fetches in progress will finish; to continue: lycosa control NAME resume."
         case "resume":
             return "Resumed."
         case "stop":
@@ -79,6 +81,6 @@ def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
             state = "paused" if status["paused"] else "running"
             budget = f" of {status['budget']}" if status["budget"] else ""
             return (
-                f"{state}: {status['pages']}{budget} pages, {status['relevant']} called relevant, "
+                f"{state}: {status['pages']}{budget} pages, {status['relevant']} judged relevant, "
                 f"{status['waiting']} URLs waiting"
             )

@@ -9,14 +9,14 @@ from lycosa.run.options import CrawlOptions
 from lycosa.vocabulary.url_files import url_of_bare_host
 
 from .crawl_display import log_pages, run_and_show
-from .options import Name, PageLog, Quiet, Verbose, notify, takes
+from .options import Name, PageLog, Quiet, Verbose, notify, with_options
 from .progress import Mode, Progress
 
 
-@takes(CrawlOptions)
+@with_options(CrawlOptions)
 def crawl(
     name: Name,
-    log: PageLog = None,
+    page_log: PageLog = None,
     verbose: Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, for programs.")] = False,
     quiet: Quiet = False,
@@ -28,5 +28,5 @@ def crawl(
         if (url := url_of_bare_host(seed)) is not None:
             notify(f"{seed!r} is taken for {url}")
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
-    with log_pages(log, verbose=verbose), Progress(mode=mode) as progress:
+    with log_pages(page_log, verbose=verbose), Progress(mode=mode) as progress:
         run_and_show(run, progress=progress, as_json=as_json, quiet=quiet)

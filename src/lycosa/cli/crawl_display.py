@@ -16,7 +16,7 @@ from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import NOTHING_LEFT, Status
-from lycosa.run.crawl_state import SHORT_HOLD
+from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
 from lycosa.run.live import Visits
@@ -47,9 +47,13 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
             runner.run(_watch_crawl(session, run.visits(session), progress, as_json=as_json))
         status = session.status
         progress.freeze()
-        if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
+        if (
+            not status.pages
+            and not status.is_interrupted
+            and (status.fetch_counts.fetches or not len(session.frontier))
+        ):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        held = session.frontier.holds(session.clock.now() + SHORT_HOLD)
+        held = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
         if not status.pages and not status.is_interrupted and held:
             why_no_page = why_no_page or _holds_in_words(held, session.clock.now())
         if why_no_page or not quiet:
@@ -91,7 +95,7 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
-    if not session.status.requests.fetches:
+    if not session.status.fetch_counts.fetches:
         if len(session.frontier):
             return "the same command goes on then"
         return "name a seed within the scope, or widen the scope"
@@ -181,7 +185,7 @@ class _CrawlProgress:
             ProgressStats(
                 pages=status.pages,
                 target=target,
-                relevant=status.relevant,
+                highlighted=status.relevant,
                 pages_per_second=speed,
                 waiting=len(session.frontier),
                 errors=self._errors,

@@ -21,9 +21,9 @@ def forget(
     done = api.forget(name, what, notify=notify)
     line = f"{counted(done.pages, 'page')} forgotten"
     if not done.was_known:
-        line += f": nothing of {visible(done.name, 200)} was in {name}; from now on it is not fetched either"
-        if done.hosts_like_it:
-            line += f". Hosts that end so, each to be forgotten by its whole name: {', '.join(done.hosts_like_it)}"
+        line += f": {name} had nothing from {visible(done.name, 200)}; it will not be fetched from now on"
+        if done.similar_hosts:
+            line += f". Hosts ending in this name must be forgotten one by one: {', '.join(done.similar_hosts)}"
     typer.echo(line)
     if done.was_known:
         typer.echo("other pages that link to it stay as their servers sent them; forget those too if they must go")

@@ -21,7 +21,7 @@ from lycosa.vocabulary.urls import checked_url
 
 from .cat import without_controls
 from .explain import explained
-from .options import Name, notify, takes
+from .options import Name, notify, with_options
 
 PageType = TypeVar("PageType")
 Tool = Callable[..., Coroutine[Any, Any, Any]]
@@ -36,7 +36,7 @@ _INSTRUCTIONS = (
 _CRAWL_INSTRUCTIONS = " `crawl_more` fetches more of the pages that wait, {} in all."
 
 
-@takes(FetchOptions)
+@with_options(FetchOptions)
 def mcp(
     name: Name,
     allow_crawl: Annotated[
@@ -172,7 +172,7 @@ class Tools:
                             }
                         )
             finally:
-                self._left -= max(session.status.requests.fetches, len(fetched))
+                self._left -= max(session.status.fetch_counts.fetches, len(fetched))
             stopped = session.status.stop_reason
         return {"fetched": fetched, "stopped": stopped, "pages_left": max(0, self._left)}
 

@@ -10,10 +10,10 @@ from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.run.options import ScopeOptions
 from lycosa.run.topic import examples_of
 
-from .options import Name, command, notify, takes
+from .options import Name, command, notify, with_options
 
 
-@takes(ScopeOptions, last=True)
+@with_options(ScopeOptions, last=True)
 def new(
     name: Name,
     topic: Annotated[str, typer.Option(metavar="WORDS", help="The topic in words.")] = "",

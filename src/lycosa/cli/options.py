@@ -39,7 +39,7 @@ _TERMINAL_CONTROLS = re.compile(
 )  # without C0 controls, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
-PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
+PageLog = Annotated[Path | None, typer.Option("--log", metavar="FILE", help="Write a line per page to FILE.")]
 Hosts = Annotated[list[str] | None, typer.Option("--host", metavar="HOST", help="Only pages of this host. Repeatable.")]
 Languages = Annotated[
     list[str] | None,
@@ -68,7 +68,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
+def with_options(options: type, *, last: bool = False) -> Callable[[Command], Command]:
     """Adds a flag for every option of a TypedDict, as its `Flag` says, to a command that takes them as `**options`.
 
     The command receives the options that the user gave, parsed.

@@ -39,7 +39,7 @@ class ProgressStats(NamedTuple):
 
     pages: int = 0
     target: int | None = None  # pages
-    relevant: int = 0
+    highlighted: int = 0  # pages whose share is shown: the relevant ones; in a refresh, the changed ones
     pages_per_second: float = 0.0
     waiting: int = 0  # URLs
     errors: int = 0
@@ -74,7 +74,7 @@ class Progress:
         self._is_shown = True  # whether `_stats` have been drawn
         self._live: Live | None = None
         self._rates: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
-        self._last_point = (0, 0)  # pages and relevant at the last point of the sparkline
+        self._last_point = (0, 0)  # pages, and highlighted ones, at the last point of the sparkline
         self._stats = ProgressStats()
 
     def __enter__(self) -> Self:
@@ -134,7 +134,7 @@ class Progress:
         of_target = f" of {stats.target}" if stats.target is not None else ""
         parts = [
             f"{pages}{of_target} {noun}",
-            *(stats.notes or (_relevant(stats.relevant, pages, is_estimate=scores.is_estimate),)),
+            *(stats.notes or (_relevant(stats.highlighted, pages, is_estimate=scores.is_estimate),)),
             *_mean_standing(scores),
             *_latest_pages(scores),
             *_through_readers(stats.through_readers),
@@ -150,7 +150,7 @@ class Progress:
     def _display(self) -> RenderableType:
         stats = self._stats
         pages, target, scores, unit = stats.pages, stats.target, stats.scores, stats.unit
-        self._add_point(pages, stats.relevant)
+        self._add_point(pages, stats.highlighted)
         width = max(20, self._console.width - 1)
         noun = unit.removesuffix("s") if target == 1 else unit
         amount = f"{pages} / {target} {noun}" if target is not None else f"{pages} {unit}"
@@ -161,7 +161,7 @@ class Progress:
             head.add_column(no_wrap=True, overflow="ellipsis")
         bar = ProgressBar(total=target or None, completed=pages, width=bar_width, pulse=not target)
         head.add_row(bar, Text(amount, style="bold"), Text(time_left))
-        share = _relevant(stats.relevant, pages, is_estimate=scores.is_estimate)
+        share = _relevant(stats.highlighted, pages, is_estimate=scores.is_estimate)
         harvest = [
             Text(_sparkline(list(self._rates)[-bar_width:]).ljust(bar_width), style="green"),
             *(Text(note, style="bold green") for note in stats.notes or (share,)),
@@ -179,15 +179,15 @@ class Progress:
         last = Text(visible(stats.title or stats.url, width), style="dim", no_wrap=True, overflow="ellipsis")
         return Group(head, *(line for row in (harvest, traffic, reasons) for line in _wrapped(row, width)), last)
 
-    def _add_point(self, pages: int, relevant: int) -> None:
-        """Adds a point to the sparkline, the harvest rate since the last one, after every ten pages."""
-        pages_before, relevant_before = self._last_point
-        if relevant < relevant_before:  # pages were scored again: earlier points are outdated
+    def _add_point(self, pages: int, highlighted: int) -> None:
+        """Adds a point to the sparkline, the share of highlighted pages since the last one, after every ten pages."""
+        pages_before, highlighted_before = self._last_point
+        if highlighted < highlighted_before:  # pages were scored again: earlier points are outdated
             self._rates.clear()
-            self._last_point = pages_before, relevant_before = pages, relevant
+            self._last_point = pages_before, highlighted_before = pages, highlighted
         if pages - pages_before >= 10:
-            self._rates.append((relevant - relevant_before) / (pages - pages_before))
-            self._last_point = (pages, relevant)
+            self._rates.append((highlighted - highlighted_before) / (pages - pages_before))
+            self._last_point = (pages, highlighted)
 
 
 def _sparkline(rates: Iterable[float]) -> str:

@@ -9,7 +9,7 @@ import typer
 from lycosa import api
 from lycosa.refresh import POLICIES
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.crawl_state import SHORT_HOLD
+from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.options import FetchOptions
 from lycosa.run.refresh import DEFAULT_EXPAND, DEFAULT_POLICY, NamedPage, Refresh, RefreshResult
 from lycosa.run.session import Session
@@ -18,11 +18,11 @@ from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
 
 from .crawl_display import is_error, log_pages, watch
-from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, takes
+from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, with_options
 from .progress import Mode, Progress, ProgressStats
 
 
-@takes(FetchOptions)
+@with_options(FetchOptions)
 def refresh(
     name: Name,
     budget: Annotated[
@@ -38,7 +38,7 @@ def refresh(
     expand: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the requests for new pages. 0: only known pages.")
     ] = DEFAULT_EXPAND,
-    log: PageLog = None,
+    page_log: PageLog = None,
     verbose: Verbose = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -48,7 +48,7 @@ def refresh(
     run = api.refresh(name, budget=budget, policy=policy, expand=expand, notify=notify, **options)
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with (
-        log_pages(log, verbose=verbose),
+        log_pages(page_log, verbose=verbose),
         Progress(mode=mode) as progress,
         run.session(notify=progress.write) as session,
         asyncio.Runner(loop_factory=new_event_loop) as runner,
@@ -66,7 +66,7 @@ class _RefreshProgress:
     """Shows the progress of a refresh after every visit."""
 
     def __init__(self, session: Session, visits: Refresh, budget: int, progress: Progress):
-        self._requests, self._frontier, self._clock = session.status.requests, session.frontier, session.clock
+        self._fetch_counts, self._frontier, self._clock = session.status.fetch_counts, session.frontier, session.clock
         self._tally = visits.tally
         self._budget = budget
         self._progress = progress
@@ -77,15 +77,15 @@ class _RefreshProgress:
         self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         if not self._progress.shows_stats:
             return
-        held = len(self._frontier.holds(self._clock.now() + SHORT_HOLD))
-        fetches, counts = self._requests.fetches, self._tally.counts
+        held = len(self._frontier.holds(self._clock.now() + MIN_REPORTED_HOLD))
+        fetches, counts = self._fetch_counts.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
-        returned, not_sent = counts[Change.RETURNED], self._requests.not_sent
+        returned, not_sent = counts[Change.RETURNED], self._fetch_counts.not_sent
         self._progress.update(
             ProgressStats(
                 pages=fetches,
                 target=self._budget,
-                relevant=counts[Change.CHANGED],
+                highlighted=counts[Change.CHANGED],
                 pages_per_second=speed,
                 waiting=len(self._frontier),
                 errors=self._errors,
@@ -117,7 +117,7 @@ def _result_lines(result: RefreshResult) -> list[str]:
     refused = f"; {result.refused} not requested, as their addresses are private" if result.refused else ""
     lines = [
         f"{'Stopped' if result.stopped == INTERRUPTED else 'Done'}: {result.stopped}",
-        f"{result.requests} of {result.budget} requests: "
+        f"{counted(result.requests, 'request')} with a budget of {counted(result.budget, 'URL')}: "
         f"{counted(result.looked_at, 'page')} looked at ({', '.join(look_counts)}), "
         f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
         f"{counted(result.pages, 'page')} in all",

@@ -9,7 +9,7 @@ from typing import Annotated, Unpack
 import typer
 
 from lycosa.recipe import seeds_in
-from lycosa.run.options import RequestOptions, Settings, settings_of
+from lycosa.run.options import CommandSettings, RequestOptions, settings_of
 from lycosa.run.seed_sources import COMMON_CRAWL, DELAY, WAYBACK, FoundSeeds, SeedSources, find_seeds
 from lycosa.user_config import checked_contact, load_user_config, user_contact
 from lycosa.vocabulary.clock import WallClock
@@ -19,14 +19,14 @@ from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import normalise
 
 from .job_progress import elapsed_notice
-from .options import Json, notify, print_json, takes
+from .options import Json, notify, print_json, with_options
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="seeds", **{**TYPER_OPTIONS, "no_args_is_help": False})
 
 
 @app.command("seeds")
-@takes(RequestOptions)
+@with_options(RequestOptions)
 def seeds(
     hosts: Annotated[
         list[str] | None, typer.Argument(metavar="[HOST…]", help="Sites whose pages are wanted: names or URLs.")
@@ -93,7 +93,7 @@ def _checked_address(url: str, flag: str) -> str:
     return url
 
 
-async def _find(sources: SeedSources, settings: Settings, contact: str, delay: float) -> list[FoundSeeds]:
+async def _find(sources: SeedSources, settings: CommandSettings, contact: str, delay: float) -> list[FoundSeeds]:
     results = []
     async for result in find_seeds(sources, settings, contact, clock=WallClock(), delay=delay):
         notify(f"{result.source}: {counted(len(result.urls), 'URL')}{f'; {result.problem}' if result.problem else ''}")

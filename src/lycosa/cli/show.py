@@ -122,7 +122,7 @@ def _recall(estimate: RecallEstimate, *, is_behind: bool) -> str:
     return (
         f"{estimate.recall:.0%} of the relevant pages within reach ({estimate.recall_low:.0%}–"
         f"{estimate.recall_high:.0%}), {f'some {left:,}' if left else 'none'} {'is' if left == 1 else 'are'} left"
-        f"{'; by the scores before the latest labels: the next crawl estimates it again' if is_behind else ''}"
+        f"{'; as of before the latest changes: the next crawl estimates it again' if is_behind else ''}"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lycosa.standing.authority import SOURCES, AuthorityTable, remove_list
-from lycosa.standing.ranked_lists import MAX_KEPT_ROWS, import_list
+from lycosa.standing.ranked_lists import DEFAULT_TOP, import_list
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
@@ -31,7 +31,7 @@ def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Lists, plain, gzipped or zipped.")],
     top: Annotated[
         int, typer.Option(metavar="N", min=1, max=100_000_000, help="Rows of a list that are kept.")
-    ] = MAX_KEPT_ROWS,
+    ] = DEFAULT_TOP,
     quiet: Quiet = False,
 ) -> None:
     """Import lists of ranks. Nothing is downloaded.

@@ -13,7 +13,7 @@ from lycosa.recipe import FILE_NAME
 from lycosa.run.new import new_collection
 from lycosa.run.options import RequestOptions, changed_recipe, settings_of
 from lycosa.run.reasons import reasons_in_words
-from lycosa.run.trial import Trial, TriedLink, try_url
+from lycosa.run.trial import Trial, WaitingLink, try_url
 from lycosa.run.trust import polite_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
@@ -23,10 +23,10 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.url_files import url_of_bare_host
 from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, UrlArgument, notify, print_json, takes
+from .options import Json, UrlArgument, notify, print_json, with_options
 
 
-@takes(RequestOptions)
+@with_options(RequestOptions)
 def try_(
     url: UrlArgument,
     name: Annotated[
@@ -122,7 +122,7 @@ def _contributions(words: Mapping[str, float]) -> str:
     return visible(", ".join(f"{word} {contribution:+.2g}" for word, contribution in words.items()), 300)
 
 
-def _link_lines(link: TriedLink) -> Iterator[str]:
+def _link_lines(link: WaitingLink) -> Iterator[str]:
     anchor = f"  “{visible(link.anchor, 60)}”" if link.anchor.strip() else ""
     yield f"  {link.priority:<8.2g}  {visible(link.url, 200)}{anchor}"
     yield f"            {visible(reasons_in_words(link.because), 300)}"

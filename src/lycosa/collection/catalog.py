@@ -191,7 +191,7 @@ class Catalog(Queries):
             self.connection.commit()
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def reporting_errors(self) -> Iterator[None]:
         """Context for using `connection`: errors are raised as CollectionError and prevent later commits."""
         try:
             with catalog_errors(self.path):
@@ -201,7 +201,7 @@ class Catalog(Queries):
             raise
 
     def _errors(self) -> AbstractContextManager[None]:
-        return self.guarded()
+        return self.reporting_errors()
 
     def close(self) -> None:
         """Closes the connection; uncommitted changes are lost."""

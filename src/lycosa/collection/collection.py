@@ -21,7 +21,7 @@ from .catalog import Catalog
 from .errors import disk_errors
 from .event_records import Decode
 from .events import ArchivePosition, Event, RecordLocation
-from .journal import Maintenance, delete_journal, read_journal, write_journal
+from .journal import UpkeepTask, delete_upkeep_journal, read_upkeep_journal, write_upkeep_journal
 from .rows import PageRow
 from .search_index import SearchIndex
 
@@ -128,7 +128,7 @@ class Collection:
             rebuild_message = _recover_rebuild(folder) if writable else ""
             rebuild = rebuild and writable
             if rebuild:
-                write_journal(folder, Maintenance("rebuild"))
+                write_upkeep_journal(folder, UpkeepTask("rebuild"))
             archive = Archive(
                 folder / "archive",
                 software=software,
@@ -168,7 +168,7 @@ class Collection:
         if error_type is None:
             self.close()
         else:
-            self.abandon()
+            self.close_without_checkpoint()
 
     def record(self, event: Event) -> None:
         """Records an event; all events of the archive must have been applied."""
@@ -250,21 +250,21 @@ class Collection:
             self.search.close()
             if self._is_rebuild:
                 self.catalog.close()
-                write_journal(self.folder, Maintenance("rebuild", "installing"))
+                write_upkeep_journal(self.folder, UpkeepTask("rebuild", "installing"))
                 self._is_rebuild = False
                 _install_rebuilt(self.folder)
-                delete_journal(self.folder)
+                delete_upkeep_journal(self.folder)
         finally:
-            self.abandon()
+            self.close_without_checkpoint()
 
-    def abandon(self) -> None:
-        """Closes without a checkpoint, as after a kill: later events stay in the archive for the next writer."""
+    def close_without_checkpoint(self) -> None:
+        """Closes as after a kill: events since the last checkpoint stay in the archive for the next writer."""
         self.search.abandon()
         self.catalog.close()
         self.archive.abandon()
         if self._is_rebuild:
             _drop_rebuilt(self.folder)
-            delete_journal(self.folder)
+            delete_upkeep_journal(self.folder)
         if self._lock:
             self._lock.close()
 
@@ -377,7 +377,7 @@ def recover_rebuild(folder: Path) -> str:
     While another process rebuilds, the old files can be read; while it replaces the files, this waits for it.
     """
     give_up_at = time.monotonic() + _INSTALL_TIMEOUT
-    while (maintenance := read_journal(folder)) is not None and maintenance.task == "rebuild":
+    while (maintenance := read_upkeep_journal(folder)) is not None and maintenance.task == "rebuild":
         try:
             with closing(_acquire_lock(folder)):
                 return _recover_rebuild(folder)
@@ -390,13 +390,13 @@ def recover_rebuild(folder: Path) -> str:
 
 def _recover_rebuild(folder: Path) -> str:
     """Like `recover_rebuild`, for the holder of the lock."""
-    maintenance = read_journal(folder)
+    maintenance = read_upkeep_journal(folder)
     if maintenance is None or maintenance.task != "rebuild":
         return ""
     if maintenance.stage == "installing":
         _install_rebuilt(folder)
     _drop_rebuilt(folder)
-    delete_journal(folder)
+    delete_upkeep_journal(folder)
     if maintenance.stage == "installing":
         return "a rebuild that was broken off at its end is finished now"
     return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {quoted(folder)}"

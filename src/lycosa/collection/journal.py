@@ -19,29 +19,29 @@ JOURNAL_FILE = "journal.json"
 _MAX_BYTES = 1_000
 
 
-class Maintenance(Struct, frozen=True):
+class UpkeepTask(Struct, frozen=True):
     """An upkeep task in progress, and how far it has come."""
 
     task: Literal["rebuild", "forget"]
     stage: Literal["making", "installing"] = "making"
 
 
-def read_journal(folder: Path) -> Maintenance | None:
+def read_upkeep_journal(folder: Path) -> UpkeepTask | None:
     """Reads the journal: the task that is in progress or was interrupted; None if there is none."""
     try:
-        return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=Maintenance)
+        return msgspec.json.decode(read_regular_file(folder / JOURNAL_FILE, _MAX_BYTES), type=UpkeepTask)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None  # the usual case
 
 
-def write_journal(folder: Path, maintenance: Maintenance) -> None:
+def write_upkeep_journal(folder: Path, maintenance: UpkeepTask) -> None:
     """Writes the journal, durably, before the task begins or enters its next stage."""
     path = folder / JOURNAL_FILE
     with disk_errors(path), atomic_write(path) as file:
         file.write(msgspec.json.encode(maintenance))
 
 
-def delete_journal(folder: Path) -> None:
+def delete_upkeep_journal(folder: Path) -> None:
     """Deletes the journal, after the task is done."""
     path = folder / JOURNAL_FILE
     with disk_errors(path):

@@ -128,10 +128,11 @@ class SearchIndex:
         with self._errors():
             searcher = self._searcher()
             everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
-            for _, address in everything.hits:
-                document = searcher.doc(address)
-                if document.get_first("url") not in urls:
-                    replacement._copy_from(document)
+        for _, address in everything.hits:
+            document = self._document(searcher, address)
+            if document.get_first("url") not in urls:
+                replacement._copy_from(document)
+        with self._errors():
             replacement._open_writer().commit()
             replacement.close()
             self.close()
@@ -198,9 +199,10 @@ class SearchIndex:
             if host is not None:
                 of_host = tantivy.Query.term_query(self._schema, "host", replace_surrogates(host))
                 filters.append((tantivy.Occur.Must, of_host))
-            found = self._best(searcher, tantivy.Query.boolean_query(filters), limit, min_relevance)
+            filtered_query = tantivy.Query.boolean_query(filters)
             snippets = _Snippets(searcher, self._schema, wanted, list(parsed.terms()))
-            return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
+        found = self._best(searcher, filtered_query, limit, min_relevance)
+        return [self._hit(self._document(searcher, address), snippets, score) for score, address in found]
 
     def search_page(
         self,
@@ -230,40 +232,46 @@ class SearchIndex:
                 if value is not None:
                     term = tantivy.Query.term_query(self._schema, field, replace_surrogates(value))
                     filters.append((tantivy.Occur.Must, term))
-            everything = tantivy.Query.boolean_query(filters)
+            filtered_query = tantivy.Query.boolean_query(filters)
             examined = MAX_EXAMINED if choose is not None else min(MAX_EXAMINED, max(MAX_FACETED, offset + limit))
-            found = searcher.search(everything, limit=examined, count=True)
+            found = searcher.search(filtered_query, limit=examined, count=True)
             documents = [(score, searcher.doc(address)) for score, address in found.hits]
             total = int(found.count or 0)
-            if choose is not None:
-                by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
-                documents = [by_url[url] for url in choose(list(by_url))]
-                total = len(documents)
             snippets = _Snippets(searcher, self._schema, wanted, list(parsed.terms()))
-            shown = documents[offset : offset + limit]
-            return SearchResults(
-                tuple(self._hit(document, snippets, score) for score, document in shown),
-                total,
-                is_partial=choose is not None and int(found.count or 0) > MAX_EXAMINED,
-                facet_urls=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
-            )
+        if choose is not None:
+            by_url = {document.get_first("url") or "": (score, document) for score, document in documents}
+            documents = [by_url[url] for url in choose(list(by_url))]
+            total = len(documents)
+        shown = documents[offset : offset + limit]
+        return SearchResults(
+            tuple(self._hit(document, snippets, score) for score, document in shown),
+            total,
+            is_partial=choose is not None and int(found.count or 0) > MAX_EXAMINED,
+            facet_urls=tuple(document.get_first("url") or "" for _, document in documents[:MAX_FACETED]),
+        )
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
         """The best hits with their scores, of pages of at least this relevance."""
         if min_relevance is None:
-            return list(searcher.search(query, limit=limit, count=False).hits)
+            with self._errors():
+                return list(searcher.search(query, limit=limit, count=False).hits)
         examined = limit
         while True:
             examined = min(_EXAMINED_PER_HIT * examined, max(1, searcher.num_docs))
-            hits = searcher.search(query, limit=examined, count=False).hits
+            with self._errors():
+                hits = searcher.search(query, limit=examined, count=False).hits
             relevant = (
                 (score, address)
                 for score, address in hits
-                if self._relevance(searcher.doc(address).get_first("url") or "") >= min_relevance
+                if self._relevance(self._document(searcher, address).get_first("url") or "") >= min_relevance
             )
             found = list(islice(relevant, limit))
             if len(found) == limit or len(hits) < examined or examined >= searcher.num_docs:
                 return found
+
+    def _document(self, searcher: Any, address: Any) -> Any:
+        with self._errors():
+            return searcher.doc(address)
 
     def _relevance(self, url: str) -> float:
         return self._relevance_of(url) or 0.0
@@ -280,10 +288,10 @@ class SearchIndex:
                 return []
             wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
             found = searcher.search(wanted, limit=_EXAMINED_PER_HIT * limit, count=False).hits
-            documents = ((searcher.doc(address), score) for score, address in found)
-            shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
             snippets = _Snippets(searcher, self._schema, wanted, terms)
-            return [self._hit(document, snippets, score) for document, score in shown]
+        documents = ((self._document(searcher, address), score) for score, address in found)
+        shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
+        return [self._hit(document, snippets, score) for document, score in shown]
 
     def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
         """The pages most similar to a page, by its words of the highest tf · idf; without itself."""
@@ -299,14 +307,17 @@ class SearchIndex:
             documents = ((searcher.doc(address), score) for score, address in found)
             others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
             snippets = _Snippets(searcher, self._schema, wanted, [])
-            return [self._hit(document, snippets, score) for document, score in others]
+        return [self._hit(document, snippets, score) for document, score in others]
 
     def _hit(self, document: Any, snippets: "_Snippets", score: float | None) -> Hit:
         url = document.get_first("url") or ""
+        text = _composed(self._text_of(url)[:MAX_TEXT])
+        with self._errors():
+            snippet = snippets.snippet_of(text, document.get_first("language") or "")
         return Hit(
             url=url,
             title=one_safe_line(document.get_first("title") or ""),
-            snippet=snippets.snippet_of(_composed(self._text_of(url)[:MAX_TEXT]), document.get_first("language") or ""),
+            snippet=snippet,
             score=score or 0.0,
             relevance=self._relevance_of(url),
             host=document.get_first("host") or "",
@@ -344,9 +355,9 @@ class SearchIndex:
             spaced_text = "".join(" " if has_unspaced(letter) else letter for letter in term.text)
             runs = [characters for run in unspaced_runs(term.text) if (characters := _PLAIN.analyze(" ".join(run)))]
             pieces = [self._phrase("characters", characters) for characters in runs]  # a run of tone marks has none
-            pieces += [self._word(word, fields) for word in _FOLDED.analyze(spaced_text)]
+            pieces += [self._word(word, fields) for word in _UNACCENTED.analyze(spaced_text)]
             return _any_of(pieces) if pieces else None
-        words = _FOLDED.analyze(term.text)
+        words = _UNACCENTED.analyze(term.text)
         if not words:
             return None
         if term.kind == "prefix":
@@ -367,7 +378,7 @@ class SearchIndex:
 
     def _word(self, word: str, fields: Sequence[str]) -> Any:
         """Pages that have a form of the word; exact matches rank a little higher."""
-        unstemmed, parts = _FOLDED.analyze(word), []
+        unstemmed, parts = _UNACCENTED.analyze(word), []
         for name in fields:
             if unstemmed:
                 parts.append(tantivy.Query.boost_query(self._phrase(name, unstemmed), _EXACT_WEIGHTS[name]))
@@ -385,14 +396,15 @@ class SearchIndex:
     def _index(self) -> Any:
         if self._open_index is None:
             if self.is_outdated():
-                name = self._folder.parent
+                collection_folder = self._folder.parent
                 raise CollectionError(
-                    f"the search index of {name} is of an older version; run: lycosa rebuild {quoted(name)}"
+                    f"the search index of {collection_folder} is of an older version; "
+                    f"run: lycosa rebuild {quoted(collection_folder)}"
                 )
             self._refuse_other_files()
             index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
             index.register_tokenizer("plain", _PLAIN)
-            index.register_tokenizer("folded", _FOLDED)
+            index.register_tokenizer("folded", _UNACCENTED)
             for code, analyzer in _STEMMERS.items():
                 index.register_tokenizer(f"stems_{code}", analyzer)
             self._open_index = index
@@ -433,7 +445,9 @@ class SearchIndex:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        name = self._folder.parent
+        """Raises errors of tantivy and of its files as CollectionError; callbacks are called outside of it, as their
+        errors are others."""
+        collection_folder = self._folder.parent
         try:
             yield
         except OSError as error:
@@ -445,13 +459,14 @@ class SearchIndex:
             if "os error" in message or "io::Error" in message or "IoError" in message:
                 raise CollectionError(f"cannot use {self._folder}: {message}; make room or give access") from error
             raise CollectionError(
-                f"the search index of {name} cannot be used ({message}); run: lycosa rebuild {quoted(name)}"
+                f"the search index of {collection_folder} cannot be used ({message}); "
+                f"run: lycosa rebuild {quoted(collection_folder)}"
             ) from error
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # of Rust, which has no name that could be imported
                 raise
             raise CollectionError(
-                f"the search index of {name} is damaged; run: lycosa rebuild {quoted(name)}"
+                f"the search index of {collection_folder} is damaged; run: lycosa rebuild {quoted(collection_folder)}"
             ) from error
 
 
@@ -484,7 +499,7 @@ def _analyzer(*filters: Any) -> Any:
 
 _PLAIN = _analyzer(tantivy.Filter.lowercase())
 # Accents are folded before lowercasing, since the lower case of İ is two characters.
-_FOLDED = _analyzer(tantivy.Filter.ascii_fold(), tantivy.Filter.lowercase())
+_UNACCENTED = _analyzer(tantivy.Filter.ascii_fold(), tantivy.Filter.lowercase())
 _STEMMERS = {  # by ISO 639-1 code; stemmers need accents, which are folded afterwards
     code: _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.stemmer(name), tantivy.Filter.ascii_fold())
     for code, name in {
@@ -507,7 +522,7 @@ _STEMMERS = {  # by ISO 639-1 code; stemmers need accents, which are folded afte
         "ta": "tamil",
         "tr": "turkish",
     }.items()
-} | {OTHER: _FOLDED}
+} | {OTHER: _UNACCENTED}
 
 
 def _field_names() -> list[str]:
@@ -543,7 +558,7 @@ class _Snippets:
         self._wanted = wanted
         self._generators: dict[str, Any] = {}  # by field
         self._runs = [run for term in terms for run in unspaced_runs(term.text)]  # of scripts without spaces
-        last_words = (_FOLDED.analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
+        last_words = (_UNACCENTED.analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
         self._prefixes = tuple(word for words in last_words for word in words)
 
     def snippet_of(self, body: str, language: str) -> str:
@@ -570,7 +585,7 @@ class _Snippets:
         """The first word of a text that starts with one of the prefixes; empty if there is none."""
         if self._prefixes:
             for word in re.findall(r"\w+", body):
-                if any(each.startswith(self._prefixes) for each in _FOLDED.analyze(word)):
+                if any(each.startswith(self._prefixes) for each in _UNACCENTED.analyze(word)):
                     return [word]
         return []
 

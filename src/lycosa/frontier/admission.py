@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
-from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of, spellings
+from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of, url_and_host_spellings
 
 from .quotas import Quotas, QuotaUsage
 
@@ -132,7 +132,7 @@ class Admission:
             return SkipReason.SCOPE, "URL not included"
         if self._exclude_urls and self._exclude_urls.match(url):
             return SkipReason.SCOPE, "URL excluded"
-        if self._forgotten and not self._forgotten.isdisjoint(map(key_of, spellings(url))):
+        if self._forgotten and not self._forgotten.isdisjoint(map(key_of, url_and_host_spellings(url))):
             return SkipReason.FORGOTTEN, ""
         if scope.stay_on_sites and site_of(url) not in self._sites:
             return SkipReason.SCOPE, "not on the sites of the seeds"

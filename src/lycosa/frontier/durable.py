@@ -273,9 +273,9 @@ def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
 
 
 class WaitingSample(NamedTuple):
-    """Some of the waiting URLs with their priorities: one in so many arrivals."""
+    """Some of the waiting URLs with their priorities: one in `interval` arrivals."""
 
-    step: int
+    interval: int
     priorities: Sequence[tuple[Url, float]]
 
 
@@ -285,10 +285,10 @@ def waiting_sample(connection: sqlite3.Connection, size: int) -> WaitingSample:
     """
     if not _has_table(connection):
         return WaitingSample(1, ())
-    step = -(-count_waiting(connection) // size) or 1
-    rows = connection.execute("SELECT url, priority FROM frontier WHERE arrival % ? = 0", (step,))
+    interval = -(-count_waiting(connection) // size) or 1
+    rows = connection.execute("SELECT url, priority FROM frontier WHERE arrival % ? = 0", (interval,))
     try:
-        return WaitingSample(step, msgspec.convert(rows.fetchall(), list[tuple[CheckedUrl, Score]]))
+        return WaitingSample(interval, msgspec.convert(rows.fetchall(), list[tuple[CheckedUrl, Score]]))
     except msgspec.ValidationError as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 

@@ -179,7 +179,7 @@ class AccessLog:
         """The users who read a URL, and its positions in their walks; both once for each access."""
         order, starts = self._by_url
         rows = order[starts[url_id] : starts[url_id + 1]]
-        users = self.walk_users[rows]
+        users = self.user_ids[rows]
         return users, (rows - self._starts[users]).astype(np.int32)
 
     def users_of(self, url_id: int) -> Int32Array:
@@ -208,23 +208,23 @@ class AccessLog:
         return self._starts
 
     @property
-    def walks(self) -> Int32Array:
+    def url_ids(self) -> Int32Array:
         """The numbers of the URLs of all walks, one walk after the other: a row for each access."""
         return self._walks
 
     @property
     def times(self) -> FloatArray:
-        """The time of each row of `walks`, in seconds since the epoch."""
+        """The time of each row of `url_ids`, in seconds since the epoch."""
         return self._times
 
     @cached_property
     def weights(self) -> FloatArray:
-        """The weight of each row of `walks`."""
+        """The weight of each row of `url_ids`."""
         return self._weights if self._weights is not None else np.ones(self.accesses)
 
     @cached_property
-    def walk_users(self) -> Int32Array:
-        """The user of each row of `walks`."""
+    def user_ids(self) -> Int32Array:
+        """The user of each row of `url_ids`."""
         return np.repeat(np.arange(self.users, dtype=np.int32), np.diff(self._starts))
 
     @property
@@ -256,7 +256,7 @@ class AccessLog:
         drawn = np.random.default_rng(seed).permutation(self.users)[: max(1, round(share * self.users))]
         chosen = np.zeros(self.users, np.bool_)
         chosen[drawn] = True
-        return self if chosen.all() else self._selected(chosen[self.walk_users])
+        return self if chosen.all() else self._selected(chosen[self.user_ids])
 
     def aged(self, half_life_days: float | None) -> "AccessLog":
         """The same with weight 2^(−age / half-life) for each access, ages counted from the last one; all 1 if None."""
@@ -267,7 +267,7 @@ class AccessLog:
         if half_life_days is not None and last is not None:
             weights = np.exp2((self._times - last) / (half_life_days * SECONDS_PER_DAY))
         aged = AccessLog(self._urls, self._starts, self._walks, self._times, weights)
-        for cached in ("walk_users", "_by_url"):  # do not depend on weights
+        for cached in ("user_ids", "_by_url"):  # do not depend on weights
             if cached in self.__dict__:
                 aged.__dict__[cached] = self.__dict__[cached]
         return aged
@@ -280,7 +280,7 @@ class AccessLog:
 
     def _selected(self, kept: Mask) -> "AccessLog":
         """The selected accesses, with the users and URLs that have any."""
-        lengths = np.bincount(self.walk_users[kept], minlength=self.users)
+        lengths = np.bincount(self.user_ids[kept], minlength=self.users)
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[lengths > 0], dtype=np.int64)))
         ids = np.flatnonzero(np.bincount(self._walks[kept], minlength=len(self._urls)))
         renumbered = np.zeros(len(self._urls), np.int32)
@@ -296,7 +296,7 @@ class AccessLog:
     @cached_property
     def _users_by_url(self) -> tuple[Int64Array, Int32Array, FloatArray]:
         order, _ = self._by_url
-        urls, users = self._walks[order], self.walk_users[order]
+        urls, users = self._walks[order], self.user_ids[order]
         is_latest = np.ones(len(order), np.bool_)  # of a user's accesses to a URL
         is_latest[:-1] = (urls[1:] != urls[:-1]) | (users[1:] != users[:-1])
         return _starts_of(urls[is_latest], len(self._urls)), users[is_latest], self.weights[order[is_latest]]

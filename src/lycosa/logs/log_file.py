@@ -21,6 +21,7 @@ import numpy as np
 
 from lycosa.vocabulary.databases import has_only_tables, open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
+from lycosa.vocabulary.text import quoted
 
 from .access_log import AccessLog, Int32Array, UrlColumn
 from .accesses import Accesses, MinuteCounts
@@ -156,7 +157,7 @@ def _check_database(connection: sqlite3.Connection, path: Path) -> None:
         return int(value)
 
     if not _has_tables(connection):
-        raise UsageError(f"{path} is empty; make a log with: lycosa logs import FILE --into {path}")
+        raise UsageError(f"{path} is empty; make a log with: lycosa logs import FILE --into {quoted(path)}")
     if pragma("application_id") != APPLICATION_ID:
         raise UsageError(
             f"{path} is a database, but not an imported log; make one with: lycosa logs import FILE --into NAME.log"

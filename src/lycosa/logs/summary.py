@@ -92,7 +92,7 @@ def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
 def _most_read(access_log: AccessLog, limit: int) -> list[PageReaders]:
     starts, _ = access_log.users_by_url
     users = np.diff(starts)
-    accesses = np.bincount(access_log.walks, minlength=len(users))
+    accesses = np.bincount(access_log.url_ids, minlength=len(users))
     order = np.lexsort((-accesses, -users))[:limit]
     return [PageReaders(access_log.urls[each], int(users[each]), int(accesses[each])) for each in order.tolist()]
 

@@ -1,4 +1,8 @@
-"""Words too common to characterise a topic, of the languages most pages are written in."""
+"""Words too common to characterise a topic, of the languages most pages are written in.
+
+They are left out of pages in any language, so that a few meaningful words are lost too: "war", "die", "son", "door",
+"hat" and "dove" are common words of other languages than English.
+"""
 
 _ENGLISH = """
 a about above after again against all also am an and any are aren as at be because been before being below between

@@ -1,4 +1,4 @@
-"""The access log of a session: opening it, recording a reference to it in the run, and reopening it by that."""
+"""The access log of a session: opening it, recording a reference to it in the run, reopening it from that reference."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from lycosa.strategies import Guided
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
+from lycosa.vocabulary.text import quoted
 
 from .guides import layers, recorded_reference, require_unchanged
 from .trust import allowed_file
@@ -68,7 +69,7 @@ def log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenLog |
 def _open(reference: LogReference) -> OpenLog:
     path = Path(reference.file)
     if not path.is_file():
-        raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {path.name}")
+        raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {quoted(path)}")
     access_log = open_access_log(path, min_users=reference.min_users)
     if not access_log.accesses:
         condition = f" that {reference.min_users} people have read" if reference.min_users > 1 else ""

@@ -182,7 +182,7 @@ class CrawlControl:
             "waiting": len(session.frontier),
             "paused": status.is_paused,
             "budget": status.page_budget or session.recipe.stop.pages,
-            "requests": status.requests.requests,
+            "requests": status.fetch_counts.requests,
             "holds": len(session.frontier.holds(session.clock.now())),
         }
 

@@ -70,7 +70,7 @@ class Status:
         self.pages_since_relevant = pages_since_relevant
         self.bytes_kept = bytes_kept
         self.began = began
-        self.requests = FetchCounts()
+        self.fetch_counts = FetchCounts()
         self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch completes
         self._stop_reason = ""
         self._is_paused = False
@@ -245,7 +245,7 @@ class Crawl:
         try:
             while (completed := await fetches.next()) is not None:
                 candidate, fetch = completed
-                self.status.requests.count(fetch)
+                self.status.fetch_counts.count(fetch)
                 visit = refusals.step(candidate, fetch)
                 if visit is not None:
                     self.observe(visit)
@@ -385,7 +385,7 @@ class _Fetches:
         if budget.pages is not None and self._crawl.assess.memory is None:
             allowed = min(allowed, budget.pages - self._status.pages - len(self._completed))
         if budget.requests is not None:
-            allowed = min(allowed, budget.requests - self._status.requests.fetches - len(self._completed))
+            allowed = min(allowed, budget.requests - self._status.fetch_counts.fetches - len(self._completed))
         return allowed
 
     async def _fetch(self, candidate: Candidate) -> Fetch:
@@ -464,8 +464,8 @@ class _Fetches:
             status.stop(limit)  # a refresh that has stored pages left goes on
         elif budget.minutes is not None and minutes >= budget.minutes:
             status.stop("1 minute has passed" if budget.minutes == 1 else f"{budget.minutes:g} minutes have passed")
-        elif budget.requests is not None and status.requests.fetches >= budget.requests:
-            status.stop(status.requests.stop_reason())
+        elif budget.requests is not None and status.fetch_counts.fetches >= budget.requests:
+            status.stop(status.fetch_counts.stop_reason())
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:
             status.stop(
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "

@@ -30,4 +30,4 @@ class CrawlJournal:
         """Records skips, except those of forgotten URLs, which leave no trace."""
         kept = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]
         self._collection.catalog.add_skips(kept, self._clock.now())
-        self._recall.leave_out(skips)
+        self._recall.exclude(skips)

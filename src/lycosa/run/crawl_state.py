@@ -44,7 +44,7 @@ from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
 
-SHORT_HOLD = 10.0  # seconds; hosts that are to be left alone for less are not saved
+MIN_REPORTED_HOLD = 10.0  # seconds; shorter holds of a host are neither saved nor shown
 _RERANK_DUE = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
 _BY_SCORES = "scores"  # its value if nothing but scores has changed
 _NO_PAGE_OUTCOMES = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
@@ -86,7 +86,7 @@ class CrawlState:
         self.strategy_factory = StrategyFactory(
             folder, recipe, topic=topic, map=self.topical_map, log=self.access_log, notify=notify
         )
-        with catalog.guarded():
+        with catalog.reporting_errors():
             self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
             self._from_sitemaps = set(catalog.get_state("sitemap_seeds", list[CheckedUrl]) or ())
             self.settings = RunSettings.restored(catalog, recipe, notify=notify)
@@ -115,7 +115,7 @@ class CrawlState:
     def restore(self) -> None:
         """Restores frontier, strategy and loop, unless that was done."""
         if self._loop is None:
-            with self._catalog.guarded():
+            with self._catalog.reporting_errors():
                 self._loop = Loop(
                     self._restored_strategy(),
                     self.frontier,
@@ -136,9 +136,9 @@ class CrawlState:
     def frontier(self) -> DurableFrontier:
         """The waiting URLs; restored on first use."""
         if self._frontier is None:
-            with self._catalog.guarded():
+            with self._catalog.reporting_errors():
                 self._frontier = self._restored_frontier()
-            self._recall.follow(self.save_frontier)
+            self._recall.set_save_frontier(self.save_frontier)
         return self._frontier
 
     @property
@@ -213,13 +213,13 @@ class CrawlState:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        holds, forgotten = self.frontier.holds(self._clock.now() + SHORT_HOLD), read_forgotten(self._folder)
+        holds, forgotten = self.frontier.holds(self._clock.now() + MIN_REPORTED_HOLD), read_forgotten(self._folder)
         kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", kept)
 
     def save_frontier(self) -> None:
         """Writes the frontier alone."""
-        with self._catalog.guarded():
+        with self._catalog.reporting_errors():
             self.frontier.save()
 
     def _observe(self, visit: Visit) -> None:

@@ -15,7 +15,7 @@ from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
-from .crawl_state import SHORT_HOLD
+from .crawl_state import MIN_REPORTED_HOLD
 from .host_slots import CurrentSlots
 from .session import Session
 
@@ -33,8 +33,8 @@ class PrefetchedWeb:
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         return self._fetches.pop(url, None) or await self._web.fetch(url, known=known)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
-        return await self._web.fetch_text(url, limit=limit)
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        return await self._web.fetch_any_type(url, limit=limit)
 
     async def close(self) -> None:
         await self._web.close()
@@ -123,7 +123,7 @@ class PreCrawlJournal:
         hold_until = max(fetch.host_not_before or 0.0, now + delay if delay else 0.0)
         if hold_until:
             session.frontier.hold(host_of(fetch.url), hold_until)
-        if hold_until > now + SHORT_HOLD:
+        if hold_until > now + MIN_REPORTED_HOLD:
             session.checkpoint()
 
     def record_skips(self, skips: Sequence[Skip]) -> None:

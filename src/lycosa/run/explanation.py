@@ -25,7 +25,7 @@ def facts_about(collection: Collection, url: Url) -> JsonValue:
     catalog = collection.catalog
     parents = catalog.parents(url, _MAX_PARENTS + 1)
     page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
-    with catalog.guarded():
+    with catalog.reporting_errors():
         waiting = waiting_candidate(catalog.connection, url)
     if page is not None:
         state = "stored" if page.vanished_at is None else "vanished"

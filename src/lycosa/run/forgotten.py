@@ -8,7 +8,7 @@ from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import append_lines, read_regular_file
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.urls import host_spellings, key_of, spellings
+from lycosa.vocabulary.urls import host_spellings, key_of, url_and_host_spellings
 
 FORGOTTEN_FILE = "forgotten.txt"
 _MAX_BYTES = 100_000_000
@@ -29,7 +29,7 @@ def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
     """Whether the URL or its host was forgotten; of what is no absolute URL, nothing is."""
     if not url.startswith(("http://", "https://")):
         return False
-    return not forgotten.isdisjoint(map(key_of, spellings(url)))  # which include those of its host
+    return not forgotten.isdisjoint(map(key_of, url_and_host_spellings(url)))  # which include those of its host
 
 
 def is_forgotten_name(name: str, forgotten: frozenset[int]) -> bool:

@@ -34,7 +34,7 @@ from .crawl import INTERRUPTED, Crawl
 from .examples import PreCrawlJournal, PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
 from .host_slots import CurrentSlots
-from .options import Settings
+from .options import CommandSettings
 from .session import Session
 from .sitemaps import urls_in_sitemaps
 from .standing_training import StandingTrainer
@@ -112,7 +112,7 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
     them would be closed while it waits for another.
     """
 
-    def __init__(self, session: Session, settings: Settings):
+    def __init__(self, session: Session, settings: CommandSettings):
         self._session = session
         self._settings = settings
         self._slots = CurrentSlots()
@@ -190,7 +190,7 @@ class LiveRun:
         self._standing = StandingTrainer(session)
         self._topic = TopicTrainer(session, self._standing)
 
-    async def prepare(self, settings: Settings) -> Crawl | None:
+    async def prepare(self, settings: CommandSettings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None if interrupted."""
         session, recipe = self._session, self._session.recipe
         seeds = list(

@@ -8,7 +8,7 @@ from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.collection import CATALOG, SearchableText
-from lycosa.collection.journal import read_journal
+from lycosa.collection.journal import read_upkeep_journal
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
 from lycosa.reading.html import parse_html
@@ -69,7 +69,7 @@ def reader_of(recipe: Recipe, *, is_left_out: Callable[[Url], bool] | None = Non
 
 def open_for_reading(folder: Path) -> Collection:
     """Opens the collection in a folder for reading; maintenance that was interrupted by a kill is finished first."""
-    if read_journal(folder) is not None:  # the journal of upkeep, which exists only while it runs
+    if read_upkeep_journal(folder) is not None:  # the journal of upkeep, which exists only while it runs
         from .upkeep import finish_upkeep  # here, because of a circular import
 
         finish_upkeep(folder, clock=WallClock())

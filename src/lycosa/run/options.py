@@ -183,8 +183,8 @@ def flag_of(option: str) -> str:
     return flag.name or f"--{option.replace('_', '-')}"
 
 
-class Settings(NamedTuple):
-    """Settings of one run that are not part of the recipe."""
+class CommandSettings(NamedTuple):
+    """Settings given with the command of one run that are not part of the recipe."""
 
     sitemaps: bool = False
     allow_private: bool = False
@@ -198,7 +198,7 @@ def check_keywords(given: Mapping[str, object], options: type) -> None:
         raise TypeError(f"no keyword {name!r}; there are {', '.join(options.__annotations__)}")
 
 
-def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settings:
+def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> CommandSettings:
     """Checks the options and returns the settings among them."""
     resolve = tuple(_list_of("resolve", options.get("resolve", ())))
     if resolve:
@@ -207,7 +207,7 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settin
         for entry in resolve:
             curl_connect_to(entry)
     seeds = _list_of("seeds", cast(CrawlOptions, options).get("seeds", ()))
-    return Settings(
+    return CommandSettings(
         bool(options.get("sitemaps")),
         options.get("allow_private", False),
         resolve,

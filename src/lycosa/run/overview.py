@@ -25,7 +25,7 @@ class Overview(Struct, frozen=True):
     waiting: int  # URLs
     changes: list[ChangeRow]
     recall: RecallEstimate | None
-    is_recall_behind: bool  # whether pages were scored again since it was estimated
+    is_recall_behind: bool  # whether pages were visited or scored since it was estimated
     sample: SampleResult | None
     harvest_interval: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
     outcomes: dict[str, int]  # in words
@@ -57,7 +57,7 @@ def overview(collection: Collection) -> Overview:
     facts = catalog.summary()
     sample = sample_result(folder, catalog)
     recall, is_recall_behind = current_recall(catalog, facts.pages)
-    with catalog.guarded():
+    with catalog.reporting_errors():
         waiting = count_waiting(catalog.connection)
     return Overview(
         facts=facts,

@@ -1,7 +1,7 @@
 """Estimates how many of the relevant pages within reach a crawl has found, and how many are left.
 
 The crawl's own judge decides what is relevant. A page is within reach if a path of links leads to it from a visited
-page.
+page, through pages that the crawl may fetch.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from lycosa.vocabulary.records import RELEVANT, JsonValue, Outcome, Skip, SkipRe
 from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
-RECALL_BEHIND = "recall_behind"  # likewise: whether pages were scored again since, so that the estimate is outdated
+RECALL_BEHIND = "recall_behind"  # likewise: whether pages were visited or scored since, so that it is outdated
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
 _MAX_PAGES_TO_RECOUNT = 2_000  # of a collection whose links are read to show its recall, which takes about 0.5 s
 MIN_RELEVANT = 20  # relevant pages that must be found before a crawl stops by its recall
@@ -40,15 +40,15 @@ RECENCY = 0.95
 DISPERSION = 1.4  # standard error relative to that of independent links; fitted on crawls of synthetic worlds
 # Of the offset between the logits of priority and probability: what was learnt counts half as much after outcomes with
 # this much more information, Σ p (1 - p). Of the evidence for either model: after so many more relevant pages.
-OFFSET_HALF_LIFE, WEIGHT_HALF_LIFE = 1.0, 20.0
+OFFSET_HALF_LIFE, EVIDENCE_HALF_LIFE = 1.0, 20.0
 # Prior log odds of the model by priorities. Of links at the margin, both often say the same; of those far below, the
 # cells say too much, as the best links were followed first.
 PRIOR_LOG_ODDS = 3.0
 OFFSET_DEVIATION = 2.0  # prior standard deviation of the offset
 SLOPE_DEVIATION = 0.1  # standard deviation of the slope, which is 1, of one logit over the other
-MIN_PRIORITY = 1e-4  # lower priorities, and those nearer to 1, count as this one
+MIN_PRIORITY = 1e-4  # lower priorities count as this one, and those above 1 - MIN_PRIORITY as that
 MAX_SAMPLE = 5_000  # waiting URLs whose priorities are read for an estimate
-_FRESHNESS = 25  # an estimate is renewed after one more visit for each so many
+_RENEWAL_SHARE = 0.04  # an estimate is renewed when visits have grown by this share
 _NORMAL_QUANTILE = 1.645  # 95 % quantile of the normal distribution
 _MEAN_DECAY = 0.97  # weight of the logit of a priority in the mean, relative to the next
 _OFFSET_LIMIT = 20.0
@@ -89,7 +89,7 @@ def saved_recall(state: JsonValue) -> RecallEstimate | None:
 
 
 def current_recall(catalog: Catalog, pages: int) -> tuple[RecallEstimate | None, bool]:
-    """The estimate of the last checkpoint, and whether pages were scored again since.
+    """The estimate of the last checkpoint, and whether pages were visited or scored since.
 
     If they were, and the collection has few pages, it is estimated again, which reads all links.
     """
@@ -111,13 +111,13 @@ def restored_recall(catalog: Queries) -> "RecallEstimator":
             priority=visit.priority,
         )
     for url in catalog.skipped_for(*OUT_OF_REACH):
-        estimator.leave_out(url)
+        estimator.exclude(url)
     return estimator
 
 
 def sample_of(catalog: Catalog) -> WaitingSample:
     """What waits, as the catalog has it, or a sample of it."""
-    with catalog.guarded():
+    with catalog.reporting_errors():
         return waiting_sample(catalog.connection, MAX_SAMPLE)
 
 
@@ -148,7 +148,7 @@ class RecallEstimator:
     and p̃ of the two,
 
         E' = α E + log(p / p̃) if the page was relevant, else α E + log((1 - p) / (1 - p̃)),
-        α = 2^(-(p + p̃) / 2 / WEIGHT_HALF_LIFE).
+        α = 2^(-(p + p̃) / 2 / EVIDENCE_HALF_LIFE).
 
     This is dynamic model averaging of logistic regressions (McCormick, Raftery, Madigan, Burd: Dynamic logistic
     regression and dynamic model averaging for binary classification, Biometrics 2012), with a fixed slope, and
@@ -170,8 +170,8 @@ class RecallEstimator:
     links (of a Horvitz-Thompson sum, if it is not all of them), and of a geometric f0.
 
     A visit takes time proportional to its links, an estimate by cells constant time, and one by priorities time
-    proportional to the waiting URLs read, `MAX_SAMPLE` at most. Memory is bounded: with more than a million URLs, some
-    share a slot and count as one.
+    proportional to the waiting URLs read, `MAX_SAMPLE` at most. Memory is bounded: URLs that share one of `SLOTS` slots
+    count as one, of a million about 11 % share theirs.
 
     >>> estimator = RecallEstimator()
     >>> links = ["http://a.example/1", "http://a.example/2"]
@@ -229,20 +229,20 @@ class RecallEstimator:
         self.visits += 1
         if not is_redirect:  # its target is another visit
             if cell:
-                self._compare_models(cell, priority, is_relevant=is_relevant)
+                self._learn_outcome(cell, priority, is_relevant=is_relevant)
             self._trials[cell] = RECENCY * self._trials[cell] + 1.0
             self._hits[cell] = RECENCY * self._hits[cell] + is_relevant
         self._relevant[cell // _COLUMNS] += is_relevant
         self._slots[slot] = cell << 2 | (_RELEVANT if is_relevant else _OTHER)
         self._add_links(url, set(targets), is_relevant)
 
-    def _compare_models(self, cell: int, priority: float | None, *, is_relevant: bool) -> None:
+    def _learn_outcome(self, cell: int, priority: float | None, *, is_relevant: bool) -> None:
         """Learns from the outcome of a followed link which model predicts better, and the offset of priorities."""
         x = self._priorities.mean if priority is None else _logit_of(priority)
         if priority is not None:
             by_cell, by_priority = self._share(cell), self._priorities.probability(x)
             odds = by_priority / by_cell if is_relevant else (1.0 - by_priority) / (1.0 - by_cell)
-            decay = 2.0 ** (-(by_cell + by_priority) / 2.0 / WEIGHT_HALF_LIFE)
+            decay = 2.0 ** (-(by_cell + by_priority) / 2.0 / EVIDENCE_HALF_LIFE)
             self._evidence = self._evidence * decay + log(odds)
         self._priorities.learn(x, is_relevant=is_relevant)
 
@@ -251,7 +251,7 @@ class RecallEstimator:
         prior = _PRIOR_OF_CELL[cell]
         return (self._hits[cell] + PRIOR_WEIGHT * prior) / (self._trials[cell] + PRIOR_WEIGHT)
 
-    def leave_out(self, url: Url) -> None:
+    def exclude(self, url: Url) -> None:
         """Excludes a URL that was skipped, and so is out of reach."""
         slot = key_of(url) % SLOTS
         state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
@@ -312,22 +312,27 @@ class RecallEstimator:
         return _Expected(tuple(by_parents), variance)
 
     def _expected_by_priorities(self, sample: WaitingSample) -> "_Expected | None":
-        """Waiting links that are not in the sample, such as those that were evicted, count as its lowest."""
+        """Each link of the sample counts as `interval` links; those that are still missing from all that wait, such as
+        evicted ones, count as the least probable of the sample."""
         slots = self._slots
-        waiting = [(slot, p) for url, p in sample.priorities if (slot := slots[key_of(url) % SLOTS]) & 3 == _WAITING]
+        waiting = [
+            (entry, priority)
+            for url, priority in sample.priorities
+            if (entry := slots[key_of(url) % SLOTS]) & 3 == _WAITING
+        ]
         if not waiting:
             return None
-        rows = np.array([slot >> 2 for slot, _ in waiting]) // _COLUMNS
+        rows = np.array([entry >> 2 for entry, _ in waiting]) // _COLUMNS
         logits = _logits_of(np.array([priority for _, priority in waiting]))
         probabilities = self._priorities.probabilities(logits)
         lowest = int(probabilities.argmin())
-        weights = np.full(len(waiting), min(float(sample.step), sum(self._waiting) / len(waiting)))
+        weights = np.full(len(waiting), min(float(sample.interval), sum(self._waiting) / len(waiting)))
         weights[lowest] += max(0.0, sum(self._waiting) - weights.sum())
         variances = weights * probabilities * (1.0 - probabilities)
-        of_sample = sample.step * (sample.step - 1) * float((probabilities**2).sum())
+        sampling_variance = sample.interval * (sample.interval - 1) * float((probabilities**2).sum())
         return _Expected(
             tuple(np.bincount(rows, weights * probabilities, len(self._relevant)).tolist()),
-            float(variances.sum()) + self._priorities.variance_of_sum(variances, logits) + of_sample,
+            float(variances.sum()) + self._priorities.variance_of_sum(variances, logits) + sampling_variance,
         )
 
 
@@ -360,8 +365,8 @@ class _PriorityModel:
     def __init__(self) -> None:
         self._offset = 0.0
         self._precision = 1.0 / OFFSET_DEVIATION**2  # of the offset
-        self.mean = 0.0  # of x over the latest links, which have this many in effect:
-        self._count = 0.0
+        self.mean = 0.0  # of x, exponentially weighted
+        self._count = 0.0  # effective number of links in the mean
 
     def probability(self, x: float) -> float:
         return 1.0 / (1.0 + exp(-(self._offset + x)))
@@ -413,8 +418,8 @@ class RecallTracker:
         self._is_estimate_outdated = False  # by a visit or a skip since
         self._is_saved_outdated = bool(catalog.get_state(RECALL_BEHIND))
 
-    def follow(self, save_frontier: Callable[[], None]) -> None:
-        """Has what waits written by this function before it is read."""
+    def set_save_frontier(self, save_frontier: Callable[[], None]) -> None:
+        """Sets the function that saves the frontier before it is sampled."""
         self._save_frontier = save_frontier
 
     def estimate(self) -> RecallEstimate | None:
@@ -424,7 +429,7 @@ class RecallTracker:
         if self._estimator.visits >= self._due_at:
             self._save_frontier()
             self._estimate = self._estimator.estimate(sample_of(self._catalog))
-            self._due_at = self._estimator.visits + max(1, self._estimator.visits // _FRESHNESS)
+            self._due_at = self._estimator.visits + max(1, int(self._estimator.visits * _RENEWAL_SHARE))
             self._is_estimate_outdated = False
         return self._estimate
 
@@ -433,12 +438,12 @@ class RecallTracker:
         if self._estimator is not None:
             self._estimator.add(visit)
 
-    def leave_out(self, skips: Sequence[Skip]) -> None:
+    def exclude(self, skips: Sequence[Skip]) -> None:
         """Excludes the skipped URLs that are out of reach."""
         if self._estimator is not None:
             out_of_reach = [skip.candidate.url for skip in skips if skip.reason in OUT_OF_REACH]
             for url in out_of_reach:
-                self._estimator.leave_out(url)
+                self._estimator.exclude(url)
             if out_of_reach:
                 self._is_saved_outdated = self._is_estimate_outdated = True
 
@@ -446,9 +451,12 @@ class RecallTracker:
         """Discards the estimator; it is restored from the catalog when it is next needed."""
         self._estimator, self._is_saved_outdated = None, True
 
-    def finish(self, *, estimate: bool) -> None:
-        """Brings an outdated estimate up to date before the last checkpoint, or else notes that it is outdated."""
-        if self._is_saved_outdated and (estimate or self._estimator is not None):
+    def finish(self, *, estimate_anew: bool) -> None:
+        """Brings an outdated estimate up to date before the last checkpoint, or else notes that it is outdated.
+
+        estimate_anew: whether also if the estimator must be restored for it, which reads all links.
+        """
+        if self._is_saved_outdated and (estimate_anew or self._estimator is not None):
             self._due_at = 0
             self.estimate()
         elif self._is_saved_outdated:

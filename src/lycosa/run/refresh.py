@@ -27,7 +27,7 @@ from lycosa.vocabulary.urls import host_of
 from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from .live import LiveRun, Visits, no_visits
 from .open import open_for_reading
-from .options import FetchOptions, Settings, changed_recipe
+from .options import CommandSettings, FetchOptions, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
@@ -85,8 +85,14 @@ def _observations(catalog: Catalog, page_numbers: set[int]) -> Iterator[Observat
     scores = catalog.link_scores()
     for number, url, look in catalog.observations():
         if number in page_numbers and look.change not in _FAILURES:
-            changed = look.change in _CHANGES
-            yield Observation(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
+            yield Observation(
+                url,
+                look.at,
+                changed=look.change in _CHANGES,
+                out_links=look.links or 0,
+                new_links=look.new_links,
+                link_score=float(scores.get(number, 0.0)),
+            )
 
 
 def _mean(values: Iterable[float | None]) -> float:
@@ -107,7 +113,7 @@ class RefreshResult(Struct, frozen=True):
 
     policy: str
     budget: int
-    requests: int  # made, without those for robots.txt
+    requests: int  # sent: without those for robots.txt, and URLs of the budget that were not requested
     looked_at: int
     unchanged: int
     changed: int
@@ -192,7 +198,7 @@ class NobodyAnsweredError(LycosaError):
 class RefreshPlan(Struct, frozen=True):
     """The parameters of one refresh."""
 
-    budget: int  # requests
+    budget: int  # URLs to fetch; one that robots.txt forbids or whose address is refused counts, too
     policy: str = DEFAULT_POLICY
     expand: float = DEFAULT_EXPAND  # probability that a request is for a waiting link
 
@@ -201,7 +207,7 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     """The plan; UsageError for wrong values."""
     plan = RefreshPlan(budget, policy or DEFAULT_POLICY, DEFAULT_EXPAND if expand is None else expand)
     if plan.budget < 1:
-        raise UsageError(f"a budget of {plan.budget} requests sees nothing; give 1 or more")
+        raise UsageError(f"a budget of {plan.budget} requests fetches nothing; give 1 or more")
     if plan.budget > MAX_REQUESTS:
         raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MAX_REQUESTS} or less")
     if not 0.0 <= plan.expand <= 1.0:
@@ -220,13 +226,13 @@ def require_pages(folder: Path) -> None:
     """Raises CollectionError for a collection without pages, before anything is written."""
     with open_for_reading(folder) as collection:
         if not collection.catalog.count():
-            raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {quoted(folder)}")
+            raise CollectionError(f"{folder} has no pages to fetch again; fill it with: lycosa crawl {quoted(folder)}")
 
 
 class Refresh(Visits):
     """The visits of a refresh over HTTP, until its budget is used up; `tally` counts the results."""
 
-    def __init__(self, session: Session, settings: Settings, plan: RefreshPlan):
+    def __init__(self, session: Session, settings: CommandSettings, plan: RefreshPlan):
         super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
@@ -271,7 +277,7 @@ class Refresh(Visits):
         return self.tally.result(
             policy=self._plan.policy,
             budget=budget,
-            requests=status.requests.requests,
+            requests=status.fetch_counts.requests,
             pages=status.pages,
             stopped=status.stop_reason or INTERRUPTED,
             expected_changes=expected,
@@ -279,13 +285,13 @@ class Refresh(Visits):
 
     def require_an_answer(self) -> None:
         """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
-        status, requests = self._session.status, self._session.status.requests
-        if requests.fetches and not requests.answers and status.stop_reason != INTERRUPTED:
-            trouble = f" ({requests.latest_failure})" if requests.latest_failure else ""
-            if self.tally.counts[Change.REFUSED] == requests.fetches:
+        status, counts = self._session.status, self._session.status.fetch_counts
+        if counts.fetches and not counts.answers and status.stop_reason != INTERRUPTED:
+            trouble = f" ({counts.latest_failure})" if counts.latest_failure else ""
+            if self.tally.counts[Change.REFUSED] == counts.fetches:
                 raise NobodyAnsweredError(f"nobody was asked, every address was refused{trouble}; {ALLOW_PRIVATE_HINT}")
             raise NobodyAnsweredError(
-                f"nobody answered: all {requests.fetches} fetches were in vain{trouble}; is the network there?"
+                f"nobody answered: all {counts.fetches} fetches failed{trouble}; is the network up?"
             )
 
     def _seed(self) -> int:

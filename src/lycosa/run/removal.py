@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.journal import Maintenance, delete_journal, read_journal, write_journal
+from lycosa.collection.journal import UpkeepTask, delete_upkeep_journal, read_upkeep_journal, write_upkeep_journal
 from lycosa.vocabulary.errors import LycosaError
 
 from .crawl_state import CrawlState
@@ -37,11 +37,11 @@ def remove_forgotten(
     The journal of upkeep records this until it is done, so that after a kill the next session does it again.
     """
     catalog, forgotten = collection.catalog, read_forgotten(folder)
-    was_killed = read_journal(folder) == Maintenance("forget")
+    was_killed = read_upkeep_journal(folder) == UpkeepTask("forget")
     is_done = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
     if is_done and not was_killed:
         return 0
-    write_journal(folder, Maintenance("forget"))
+    write_upkeep_journal(folder, UpkeepTask("forget"))
     is_removed = partial(is_forgotten, forgotten=forgotten)
     forget_labels(folder, is_removed)
     drop_from_review_sample(folder, is_removed)
@@ -61,7 +61,7 @@ def remove_forgotten(
     catalog.put_state("forgotten", sorted(forgotten))
     checkpoint()
     if collection.compact():
-        delete_journal(folder)
+        delete_upkeep_journal(folder)
     else:
         notify("another program reads the catalog: the next command removes the last of what was forgotten")
     return removed

@@ -30,7 +30,7 @@ class RunSettings(Struct, frozen=True):
 
     strategy: str
     options: Mapping[str, JsonValue]  # of the strategy
-    utility: UtilityOptions
+    utility_options: UtilityOptions
     scope: Scope
     quotas: Quotas
 
@@ -40,7 +40,7 @@ class RunSettings(Struct, frozen=True):
         return cls(
             strategy=recipe.strategy,
             options=recipe.options,
-            utility=utility_for(recipe.strategy, recipe.utility),
+            utility_options=utility_for(recipe.strategy, recipe.utility),
             scope=recipe.scope,
             quotas=recipe.stop.quotas(),
         )
@@ -76,7 +76,7 @@ class RunSettings(Struct, frozen=True):
             strategy=self.strategy,
             seeds=(),
             scope=msgspec.to_builtins(self.scope),
-            utility=msgspec.to_builtins(self.utility),
+            utility=msgspec.to_builtins(self.utility_options),
             refresh=refresh,
             map=map_,
             access_log=access_log,
@@ -90,7 +90,7 @@ class RunSettings(Struct, frozen=True):
         pairs = (
             ("strategy", before.strategy, self.strategy),
             ("options", before.options, self.options),
-            ("target", before.utility, self.utility),
+            ("target", before.utility_options, self.utility_options),
         )
         return [name for name, old, new in pairs if old != new]
 

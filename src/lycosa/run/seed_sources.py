@@ -31,7 +31,7 @@ from lycosa.web.robots import RobotsWeb, TextWeb
 from .crawl import ALLOW_PRIVATE_HINT
 from .host_slots import CurrentSlots
 from .live import require_contact_for
-from .options import Settings
+from .options import CommandSettings
 from .sitemaps import urls_in_sitemaps
 
 COMMON_CRAWL = "https://index.commoncrawl.org"
@@ -121,7 +121,7 @@ class _Client:
             if wait > _MAX_WAIT:
                 raise _SourceFailedError(f"{host} has asked to wait for {wait / 60:.0f} minutes")
             await self.clock.sleep_until(self.not_before.get(host, 0.0))
-            fetch = await self.web.fetch_text(url, limit=MAX_BYTES)
+            fetch = await self.web.fetch_any_type(url, limit=MAX_BYTES)
             self.release(host, self.clock.now())
             self.hold(host, fetch.host_not_before or 0.0)
             if fetch.outcome is not Outcome.POSTPONED:
@@ -175,7 +175,7 @@ def _content(fetch: Fetch) -> bytes:
 
 
 async def find_seeds(
-    sources: SeedSources, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
+    sources: SeedSources, settings: CommandSettings, contact: str, *, clock: Clock, delay: float = DELAY
 ) -> AsyncIterator[FoundSeeds]:
     """The URLs of each source, as they arrive."""
     services = [Url(url) for url in (sources.searxng, sources.common_crawl, sources.wayback) if url]
@@ -242,7 +242,11 @@ class _Urls:
 
 
 async def _collect(
-    source: str, sources: SeedSources, settings: Settings, ask: Callable[..., Awaitable[None]], *arguments: object
+    source: str,
+    sources: SeedSources,
+    settings: CommandSettings,
+    ask: Callable[..., Awaitable[None]],
+    *arguments: object,
 ) -> FoundSeeds:
     urls = _Urls(sources.limit, allow_private=settings.allow_private)
     try:

@@ -50,8 +50,8 @@ class Session:
     a kill. A crawl, an import or a refresh continues with `loop` and `status`.
 
     wrap_reader: wraps the page reader, for example with a cache.
-    is_upkeep: whether this is maintenance only, which must be possible for untrusted collections: whatever needs trust
-        is left out of the recipe.
+    drops_untrusted_settings: whether whatever needs trust is left out of the recipe, for maintenance, which must be
+        possible for untrusted collections.
     rerank: whether to re-rank the frontier if that is due, and to estimate recall on closing, which read the whole
         archive and all links; otherwise, the next session does it, and strategy and frontier are restored on first use.
     """
@@ -66,10 +66,10 @@ class Session:
         rebuild: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
         rerank: bool = True,
-        is_upkeep: bool = False,
+        drops_untrusted_settings: bool = False,
     ):
         check_collection(folder)
-        if is_upkeep:
+        if drops_untrusted_settings:
             recipe = without_untrusted_settings(folder, recipe)
         else:
             require_trust(folder)
@@ -115,7 +115,7 @@ class Session:
             )
         except BaseException:
             self.pages.close()
-            collection.abandon()  # the next session catches up from the last checkpoint
+            collection.close_without_checkpoint()  # the next session catches up from the last checkpoint
             raise
 
     def _catch_up(self) -> None:
@@ -152,14 +152,16 @@ class Session:
     def _close(self, error_type: type[BaseException] | None) -> None:
         if error_type is not None:
             self.pages.close()
-            self.collection.abandon()  # something may be half done; the next session restores it from the archive
+            # Something may be half done; the next session restores it from the archive.
+            self.collection.close_without_checkpoint()
             return
         try:
-            self._recall.finish(estimate=self._rerank)
+            self._recall.finish(estimate_anew=self._rerank)
             self.checkpoint()
         except BaseException:
             self.pages.close()
-            self.collection.abandon()  # catalog and frontier stay consistent, as of the last checkpoint
+            # Catalog and frontier stay consistent, as of the last checkpoint.
+            self.collection.close_without_checkpoint()
             raise
         self.pages.close()
         self.collection.close()

@@ -178,7 +178,7 @@ class _SitemapWeb:
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         if url not in self._robots_urls or self._robots is None:
-            return await self._web.fetch_text(url, limit=MAX_BYTES)
+            return await self._web.fetch_any_type(url, limit=MAX_BYTES)
         sitemaps = await self._robots.sitemaps(url)
         if isinstance(sitemaps, Fetch):
             return sitemaps

@@ -52,18 +52,19 @@ class StrategyFactory:
             topic_words=self._topic.words,
             stem=self._recipe.topic.stem,
             language=self._topic.language,
-            utility=settings.utility,
-            judge=self._topic.word_weights,
+            utility_options=settings.utility_options,
+            judge=self._topic.linear_model,
             options=settings.options,
             example_urls=[url for url, is_good in self._topic.examples.urls.items() if is_good],
-            domain_reach=self._domain_reach,
+            domain_reach=self._log_relative_reach,
             access_log=self._log.active.access_log if self._log.active else None,
         )
         return self._log.wrap(self._map.wrap(strategy))
 
     def restored(self, settings: RunSettings, catalog: Queries) -> Strategy | None:
-        """The strategy as it was at the last checkpoint; None if it cannot be restored: another strategy was saved, or
-        an older version saved less."""
+        """The strategy as it was at the last checkpoint, or a new one if no state of it was saved, or none that can be
+        used without the log that is missing now. None if it cannot be restored: another strategy was saved, or an older
+        version saved less."""
         if catalog.get_state("strategy") not in (None, settings.strategy):
             return None
         strategy, state = self.make(settings), self._saved_state(settings, catalog)
@@ -79,17 +80,26 @@ class StrategyFactory:
 
     def _saved_state(self, settings: RunSettings, catalog: Queries) -> JsonValue:
         """The state of the strategy at the last checkpoint, without that of a map or log that is missing now."""
-        state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self._log.reference
-        if state is None or (log_is_lost and "log" in find_strategy(settings.strategy).needs):
+        state = catalog.get_state("strategy_state")
+        had_log, had_map = bool(catalog.get_state("logs")), bool(catalog.get_state("map"))
+        log_is_lost, map_is_lost = had_log and not self._log.reference, had_map and not self._map.reference
+        uses_log_itself = "log" in find_strategy(settings.strategy).needs
+        if state is None or (log_is_lost and uses_log_itself):
             return None
         if log_is_lost:
             state = _wrapped_state(state)
-        return _wrapped_state(state) if catalog.get_state("map") and not self._map.reference else state
+        if not map_is_lost:
+            return state
+        is_map_inside_log = had_log and not log_is_lost and not uses_log_itself
+        if not is_map_inside_log:
+            return _wrapped_state(state)
+        return {**state, "inner": _wrapped_state(_wrapped_state(state))} if isinstance(state, dict) else None
 
-    def _domain_reach(self, url: Url) -> float:
-        """The reach of the domain of a URL: by the table of the recipe, else by the imported rank lists."""
+    def _log_relative_reach(self, url: Url) -> float:
+        """The log of the reach of a URL's domain, relative to the median: by the table of the recipe, else by the
+        imported rank lists."""
         if self._recipe.standing.traffic or self.authority is None:
-            return self._traffic.of(url) - self._traffic.neutral
+            return self._traffic.of(url) - self._traffic.unlisted_value
         return self.authority.value(url)
 
     @cached_property

@@ -292,7 +292,7 @@ class TopicJudge:
         """Whether the built-in background is used as negatives, because the user gave too few."""
         return self.learns and not self.examples.has_enough_negatives
 
-    def word_weights(self) -> LinearModel | None:
+    def linear_model(self) -> LinearModel | None:
         """The linear part of the current model, or of the saved one if none is loaded yet."""
         if self._model is None and self.learns and self._topic.model == LINEAR:
             self._model = self.load()

@@ -118,7 +118,7 @@ class TopicTrainer:
         self._rescore_if_rule_changed()
 
     def _notify_unknown_language(self) -> None:
-        model = self._session.topic.word_weights()
+        model = self._session.topic.linear_model()
         if model is not None and model.meaning is None:
             self._session.notify(
                 "the built-in word vectors are English and know few words of the topic: words alone decide"

@@ -1,9 +1,10 @@
 """Tries one page: its score, the words that decided, and the links that would be followed. Nothing is stored."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,7 +17,6 @@ from lycosa.recipe import Recipe
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Strategy, Web
-from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words
@@ -27,7 +27,7 @@ from .forgotten import read_forgotten
 from .guides import Guide
 from .live import make_web, require_contact_for
 from .open import open_for_reading, reader_of
-from .options import Settings
+from .options import CommandSettings
 from .run_settings import RunSettings
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
@@ -35,13 +35,13 @@ from .topical_map import map_of_run, open_map
 from .trust import check_collection, require_trust
 
 MAX_HOPS = 5  # redirects followed
-MAX_EXAMPLES = 50  # pages fetched to train the model
+MAX_EXAMPLES = 50  # that are fetched to train the model; stored ones are all used
 _MAX_WORDS = 10  # shown for, and against, the topic
 
 Notify = Callable[[str], None]
 
 
-class TriedLink(Struct, frozen=True):
+class WaitingLink(Struct, frozen=True):
     """A link that would wait to be followed."""
 
     url: Url
@@ -65,13 +65,19 @@ class Trial(Struct, frozen=True):
     words_against: Mapping[str, float] = {}
     meaning: float | None = None  # contribution of the word vectors
     left_out: str = ""  # why it would not be stored; empty if it would be
-    links: tuple[TriedLink, ...] = ()  # that would wait, best first
+    links: tuple[WaitingLink, ...] = ()  # that would wait, best first
     skipped: Mapping[str, int] = {}  # number of links that would be skipped, by reason
     known: Mapping[str, int] = {}  # number of links that are not proposed again, by what became of them
 
 
 async def try_url(
-    folder: Path, recipe: Recipe, url: Url, settings: Settings, *, clock: Clock, notify: Notify = lambda line: None
+    folder: Path,
+    recipe: Recipe,
+    url: Url,
+    settings: CommandSettings,
+    *,
+    clock: Clock,
+    notify: Notify = lambda line: None,
 ) -> Trial:
     """Fetches one page as politely as a crawl does, and the examples if no model has been trained yet.
 
@@ -85,16 +91,16 @@ async def try_url(
         topic = TopicJudge(recipe.topic, folder, reader, notify=notify)
         collection = _open_if_crawled(folder)
         try:
-            model = await _make_judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
+            judge = await _make_judge(topic, collection, reader, web, clock, recipe.requests.delay, notify)
             fetches = [fetch async for fetch in _fetch_with_redirects(web, url, clock, recipe.requests.delay)]
-            return _trial(fetches, folder, recipe, settings, reader, topic, model, collection)
+            return _trial(fetches, folder, recipe, settings, reader, topic, judge, collection)
         finally:
             if collection is not None:
-                collection.abandon()
+                collection.close_without_checkpoint()
 
 
 @asynccontextmanager
-async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterator[Web]:
+async def _web(recipe: Recipe, settings: CommandSettings, clock: Clock) -> AsyncIterator[Web]:
     web = make_web(recipe, clock=clock, allow_private=settings.allow_private, resolve=settings.resolve)
     try:
         yield web
@@ -104,10 +110,7 @@ async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterato
 
 def _open_if_crawled(folder: Path) -> Collection | None:
     """The collection; None before its first crawl."""
-    try:
-        return open_for_reading(folder)
-    except CollectionError:
-        return None
+    return open_for_reading(folder) if (folder / "archive").exists() else None
 
 
 async def _fetch_with_redirects(web: Web, url: Url, clock: Clock, delay: float) -> AsyncIterator[Fetch]:
@@ -137,18 +140,24 @@ async def _make_judge(
     model = topic.load()
     if model is not None:
         return topic.judge(model)
-    pages: dict[Url, Page | None] = {}
-    for example in list(topic.examples.urls)[:MAX_EXAMPLES]:
-        pages[example] = _stored_page(collection, reader, example)
+    examples = topic.examples.urls
+    pages = {example: _stored_page(collection, reader, example) for example in examples}
+    missing = {example: is_good for example, is_good in examples.items() if pages[example] is None}
+    for example in islice(_good_and_bad_in_turn(missing), MAX_EXAMPLES):
+        notify(f"fetching the example {example}")
+        async for fetch in _fetch_with_redirects(web, example, clock, delay):
+            pages[example] = reader(fetch)
         if pages[example] is None:
-            notify(f"fetching the example {example}")
-            async for fetch in _fetch_with_redirects(web, example, clock, delay):
-                pages[example] = reader(fetch)
-            if pages[example] is None:
-                notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
-            await clock.sleep_until(clock.now() + delay)
+            notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
+        await clock.sleep_until(clock.now() + delay)
     terms = {url: page.terms for url, page in pages.items() if page is not None}
     return topic.judge(topic.train(terms.get, [], 0))
+
+
+def _good_and_bad_in_turn(examples: Mapping[Url, bool]) -> Iterator[Url]:
+    """The examples, a good one and a bad one in turn for as long as there are both."""
+    good, bad = ([url for url, is_good in examples.items() if is_good is wanted] for wanted in (True, False))
+    return (url for pair in zip_longest(good, bad) for url in pair if url is not None)
 
 
 def _stored_page(collection: Collection | None, reader: Reader, url: Url) -> Page | None:
@@ -162,7 +171,7 @@ def _trial(
     fetches: list[Fetch],
     folder: Path,
     recipe: Recipe,
-    settings: Settings,
+    settings: CommandSettings,
     reader: Reader,
     topic: TopicJudge,
     judge: Relevance,
@@ -182,7 +191,7 @@ def _trial(
     if page is None or visit.relevance is None:
         return Trial(fetch.url, hops, outcomes[-1], is_page=False)
     links, skipped, known = _links(visit, folder, recipe, settings, topic, collection)
-    contributions = _word_contributions(topic.word_weights(), page)
+    contributions = _word_contributions(topic.linear_model(), page)
     return Trial(
         url=fetch.url,
         hops=hops,
@@ -196,7 +205,7 @@ def _trial(
         words_against={
             word: contribution for word, contribution in contributions[::-1][:_MAX_WORDS] if contribution < 0
         },
-        meaning=_vector_contribution(topic.word_weights(), page),
+        meaning=_vector_contribution(topic.linear_model(), page),
         left_out=str(visit.left_out) if visit.left_out else "",
         links=tuple(links),
         skipped=skipped,
@@ -223,10 +232,10 @@ def _links(
     visit: Visit,
     folder: Path,
     recipe: Recipe,
-    settings: Settings,
+    settings: CommandSettings,
     topic: TopicJudge,
     collection: Collection | None,
-) -> tuple[list[TriedLink], dict[str, int], dict[str, int]]:
+) -> tuple[list[WaitingLink], dict[str, int], dict[str, int]]:
     """The links that would wait, best first, and the numbers of skipped and of known ones."""
     page, admission = (
         visit.page,
@@ -239,13 +248,13 @@ def _links(
     strategy.learn(visit)
     proposed = [each for each in strategy.propose(visit) if each.found_on == visit.candidate.url]
     skipped: Counter[str] = Counter()
-    waiting: list[TriedLink] = []
+    waiting: list[WaitingLink] = []
     for candidate in proposed:
         refusal = admission.refusal(candidate)
         if isinstance(refusal, Skip):
             skipped[refusal.detail or refusal.reason.value] += 1
         else:
-            waiting.append(TriedLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
+            waiting.append(WaitingLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
     open_links = {link.target for link in visit.open_links()}
     not_followed = len({link.target for link in page.links} - open_links)
     if not_followed:
@@ -265,7 +274,7 @@ def _known(urls: set[Url], collection: Collection | None) -> dict[str, int]:
 
 
 def _strategy(
-    folder: Path, recipe: Recipe, settings: Settings, topic: TopicJudge, collection: Collection | None
+    folder: Path, recipe: Recipe, settings: CommandSettings, topic: TopicJudge, collection: Collection | None
 ) -> Strategy:
     """The strategy that a crawl would use, with its map or log; with its state in the collection if that was saved by
     the same settings, else a new one."""

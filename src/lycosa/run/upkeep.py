@@ -1,4 +1,4 @@
-"""Maintenance of a collection between crawls: rebuild, import, label, forget."""
+"""UpkeepTask of a collection between crawls: rebuild, import, label, forget."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -7,13 +7,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.collection import recover_rebuild
-from lycosa.collection.journal import Maintenance, read_journal, write_journal
+from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.urls import host_of, hostname_of, normalise, spellings, without_final_dot
+from lycosa.vocabulary.urls import host_of, hostname_of, normalise, url_and_host_spellings, without_final_dot
 
 from . import steering
 from .forgotten import add_forgotten
@@ -44,7 +44,7 @@ class Forgotten(Struct, frozen=True):
     name: str  # the URL or host
     pages: int
     was_known: bool  # whether the collection had anything of it
-    hosts_like_it: tuple[str, ...]  # similar hosts of the collection, if the name itself was not known
+    similar_hosts: tuple[str, ...]  # similar hosts of the collection, if the name itself was not known
     report: Path | None  # deleted, because it may name what was forgotten
 
 
@@ -52,7 +52,7 @@ def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
     """Rebuilds catalog, search index and frontier from the archive; returns the number of pages."""
     recipe = load_recipe(folder, notify=notify)
     scored_by = _scored_by(folder)
-    with Session(folder, recipe, clock=clock, notify=notify, rebuild=True, is_upkeep=True) as session:
+    with Session(folder, recipe, clock=clock, notify=notify, rebuild=True, drops_untrusted_settings=True) as session:
         catalog = session.collection.catalog
         for key, value in scored_by.items():
             catalog.put_state(key, value)
@@ -60,8 +60,8 @@ def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
             notify(TOPIC_HAS_CHANGED)
         for file, records in session.collection.archive.unreadable_records.items():
             notify(
-                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
-                f" whose pages are taken in with: lycosa import"
+                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them,"
+                " or another program; import its pages with: lycosa import"
             )
         for file, size in session.collection.archive.damaged_bytes.items():
             notify(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
@@ -127,11 +127,13 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
     recipe = load_recipe(folder, notify=notify)
 
     def is_named(url: Url) -> bool:
-        return name in spellings(url)
+        return name in url_and_host_spellings(url)
 
-    with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:  # raises if it is not writable
+    with Session(
+        folder, recipe, clock=clock, notify=notify, drops_untrusted_settings=True
+    ) as session:  # raises if it is not writable
         catalog = session.collection.catalog
-        with catalog.guarded():
+        with catalog.reporting_errors():
             known = [*catalog.known_urls(), *waiting_urls(catalog.connection)]
     was_known = any(map(is_named, known))
     similar_hosts = () if was_known else _hosts_like(name, known)
@@ -140,20 +142,20 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
         raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{hint}")
     report = folder / REPORT_FILE
     has_report = report.exists()
-    write_journal(folder, Maintenance("forget"))  # from here on, it will be forgotten even after a kill
+    write_upkeep_journal(folder, UpkeepTask("forget"))  # from here on, it will be forgotten even after a kill
     add_forgotten(folder, name)
-    with Session(folder, recipe, clock=clock, notify=notify, is_upkeep=True) as session:
+    with Session(folder, recipe, clock=clock, notify=notify, drops_untrusted_settings=True) as session:
         pages = session.pages_forgotten
     return Forgotten(name, pages, was_known, similar_hosts, report if has_report and not report.exists() else None)
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: None) -> None:
-    """Finishes a rebuild or a forgetting that was interrupted by a kill, and tells the user.
+    """Finishes a removal that was interrupted by a kill, and finishes or undoes a rebuild; tells the user.
 
     If another process uses the collection or it is not writable, this is left to the next command.
     """
     check_collection(folder)
-    upkeep = read_journal(folder)
+    upkeep = read_upkeep_journal(folder)
     if upkeep is None:
         return
     if upkeep.task == "rebuild":
@@ -161,12 +163,12 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
             notify(message)
         return
     try:
-        with Session(folder, load_recipe(folder, for_reading=True), clock=clock, is_upkeep=True):
+        with Session(folder, load_recipe(folder, for_reading=True), clock=clock, drops_untrusted_settings=True):
             pass
     except CollectionError as error:
-        notify(f"a forgetting that was broken off cannot be finished yet: {error}")
+        notify(f"an interrupted removal cannot be completed yet: {error}")
         return
-    notify("what was being forgotten when a command was broken off is forgotten now")
+    notify("the interrupted removal is now complete")
 
 
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:

@@ -481,7 +481,7 @@ class Screens:
             return refresh_view(
                 folder,
                 self._crawls.figures(folder)[0],
-                phase_without_report=self._crawls.phase_without_report(folder),
+                process_phase=self._crawls.process_phase(folder),
                 run=parameters.integer(request, "run"),
                 kind=parameters.text(request, "kind", 20),
                 page=parameters.page(request),
@@ -513,8 +513,8 @@ class Screens:
 
     def _live(self, name: str, folder: Path) -> LiveView:
         figures, speed = self._crawls.figures(folder)
-        phase = self._crawls.phase_without_report(folder)
-        return self._overviews.live(name, folder, figures, speed=speed, phase_without_report=phase)
+        phase = self._crawls.process_phase(folder)
+        return self._overviews.live(name, folder, figures, speed=speed, process_phase=phase)
 
     def _queue(self, folder: Path) -> TeachingQueue:
         return self._queues.setdefault(folder, TeachingQueue(folder))

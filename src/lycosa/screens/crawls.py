@@ -21,7 +21,7 @@ from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible, whole_number
 
-from .overviews import CrawlFigures, PhaseWithoutReport, crawl_figures
+from .overviews import CrawlFigures, ProcessPhase, crawl_figures
 
 MAX_PAGES = 10**9
 _MAX_LOG_BYTES = 20_000  # that are read of the output of a failed crawl: the last ones
@@ -77,7 +77,7 @@ class Crawls:
         started = self._started.get(folder)
         return started is not None and started.process.poll() is None
 
-    def phase_without_report(self, folder: Path) -> PhaseWithoutReport:
+    def process_phase(self, folder: Path) -> ProcessPhase:
         """What to show while no crawl reports: a process started here reports neither before it has opened its control
         socket nor after it has closed it."""
         started = self._started.get(folder)

@@ -47,7 +47,7 @@ class FrontierView(Struct, frozen=True):
 
 def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:
     """A page of the waiting URLs, best first."""
-    with open_for_reading(folder) as collection, collection.catalog.guarded():
+    with open_for_reading(folder) as collection, collection.catalog.reporting_errors():
         connection = collection.catalog.connection
         hosts = [
             WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, MAX_COUNTED)

@@ -31,7 +31,7 @@ _CACHE_SECONDS = 3.0  # an overview is computed at most once in this time, howev
 _MAX_CACHED = 64  # overviews
 
 CrawlPhase = Literal["none", "running", "paused", "busy"]
-PhaseWithoutReport = Literal["none", "starting", "ending"]  # of a process, while no crawl reports
+ProcessPhase = Literal["none", "starting", "ending"]  # of a process, while no crawl reports
 
 
 class CrawlFigures(Struct, frozen=True):
@@ -115,13 +115,13 @@ class CollectionView(Struct, frozen=True):
     recall: float | None
     recall_low: float | None
     recall_high: float | None
-    is_recall_behind: bool  # whether pages were scored again since it was estimated
+    is_recall_behind: bool  # whether pages were visited or scored since it was estimated
 
 
 class LiveView(Struct, frozen=True):
     """The progress of a running crawl."""
 
-    phase: CrawlPhase | PhaseWithoutReport
+    phase: CrawlPhase | ProcessPhase
     pages: int
     relevant: int
     waiting: int
@@ -233,11 +233,11 @@ class Overviews:
         crawl: CrawlFigures,
         *,
         speed: float,
-        phase_without_report: PhaseWithoutReport = "none",
+        process_phase: ProcessPhase = "none",
     ) -> LiveView:
         """The progress of a crawl and the totals of its collection.
 
-        phase_without_report: shown if no crawl reports.
+        process_phase: shown if no crawl reports.
         """
         card = self.card(name, folder, crawl)
         pages = max(card.pages, crawl.pages or 0)
@@ -250,7 +250,7 @@ class Overviews:
             with open_for_reading(folder) as collection:
                 latest = [page_line(row, {}) for row in collection.catalog.latest_pages(LATEST_PAGES)]
         return LiveView(
-            phase=phase_without_report if crawl.phase == "none" else crawl.phase,
+            phase=process_phase if crawl.phase == "none" else crawl.phase,
             pages=pages,
             relevant=crawl.relevant if crawl.relevant is not None else card.relevant,
             waiting=crawl.waiting if crawl.waiting is not None else card.waiting,

@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.text import visible
 
 from .lines import HitLine, PageLine, hit_line, page_line
-from .versions import MAX_VERSIONS, VersionLine, version_line
+from .versions import MAX_VERSIONS, LookLine, look_line
 
 MAX_SIMILAR = 6
 _MAX_PARAGRAPHS = 200
@@ -53,7 +53,7 @@ class PageView(Struct, frozen=True):
     truncated: str
     text: list[str]  # paragraphs
     way: list[PathStep]  # from a seed; the last one is the page itself
-    versions: list[VersionLine]
+    versions: list[LookLine]
     similar: list[HitLine]
     label: str
 
@@ -65,7 +65,7 @@ def page_view(folder: Path, url: Url) -> PageView:
         catalog = collection.catalog
         row = catalog.page(url)
         if row is None:
-            with catalog.guarded():
+            with catalog.reporting_errors():
                 waiting = waiting_candidate(catalog.connection, url)
             way = [_step(waiting)] if waiting is not None else []
             state = "waiting" if waiting is not None else "unknown"
@@ -79,7 +79,7 @@ def page_view(folder: Path, url: Url) -> PageView:
             truncated=row.truncated,
             text=[visible(line, 4_000) for line in text.splitlines() if line.strip()][:_MAX_PARAGRAPHS],
             way=[*map(_step, link_path_to(catalog, row)), _step(row)],
-            versions=[version_line(look) for look in catalog.looks(row.number)[-MAX_VERSIONS:]],
+            versions=[look_line(look) for look in catalog.looks(row.number)[-MAX_VERSIONS:]],
             similar=_similar(collection, row.url, labels),
             label=labels.get(row.url, ""),
         )

@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from lycosa.collection import Collection
 from lycosa.collection.rows import RunRow
@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import Change
 from lycosa.vocabulary.text import visible
 
 from .lines import Counted, clamp_page, strategy_or_policy
-from .overviews import CrawlFigures, PhaseWithoutReport
+from .overviews import CrawlFigures, ProcessPhase
 
 CHANGES_PER_PAGE = 50
 MAX_RUNS = 20  # the latest refreshes that can be chosen
@@ -27,11 +27,13 @@ class RefreshLine(Struct, frozen=True):
 
     number: int  # among the runs of the collection
     at: float
-    what: str
-    stopped: str
+    policy: str = field(name="what")
+    stop_reason: str = field(name="stopped")
 
 
-class RefreshedPage(Struct, frozen=True):
+class ListedPage(Struct, frozen=True):
+    """A page in the list of one kind of change."""
+
     url: str
     title: str
     at: float
@@ -48,9 +50,9 @@ class RefreshView(Struct, frozen=True):
     run: int | None  # the number of the one that is shown
     counts: list[Counted]  # pages by kind of change
     kind: str
-    changed: list[RefreshedPage]
+    listed: list[ListedPage] = field(name="changed")  # of this kind, on this page of the list
     total: int  # of this kind
-    page: int
+    page: int  # of the list, from 1
     last_page: int
 
 
@@ -58,14 +60,15 @@ def refresh_view(
     folder: Path,
     crawl: CrawlFigures,
     *,
-    phase_without_report: PhaseWithoutReport = "none",
+    process_phase: ProcessPhase = "none",
     run: int | None = None,
     kind: str = "",
     page: int = 1,
 ) -> RefreshView:
     """The results of one refresh, by default the latest.
 
-    phase_without_report: shown if no crawl reports.
+    process_phase: shown if no crawl reports.
+    page: of the list of pages, from 1.
     """
     with open_for_reading(folder) as collection:
         catalog = collection.catalog
@@ -75,10 +78,10 @@ def refresh_view(
         counts = _counts(collection, runs, number) if number is not None else {}
         kind = kind if kind in KINDS else next((each for each in KINDS if counts.get(each)), KINDS[0])
         page, last_page, start = clamp_page(page, counts.get(kind, 0), CHANGES_PER_PAGE)
-        changed = _pages_of_kind(collection, runs, number, kind, start) if number is not None else []
+        listed = _pages_of_kind(collection, runs, number, kind, start) if number is not None else []
         pages = catalog.count()
     return RefreshView(
-        phase=phase_without_report if crawl.phase == "none" else crawl.phase,
+        phase=process_phase if crawl.phase == "none" else crawl.phase,
         pages=pages,
         next_budget=max(_MIN_BUDGET, pages // 10),
         expand=DEFAULT_EXPAND,
@@ -94,7 +97,7 @@ def refresh_view(
         run=number,
         counts=[Counted(visible(name, 40), count) for name, count in counts.items()],
         kind=kind,
-        changed=changed,
+        listed=listed,
         total=counts.get(kind, 0),
         page=page,
         last_page=last_page,
@@ -113,9 +116,7 @@ def _counts(collection: Collection, runs: list[RunRow], number: int) -> dict[str
     return {NEW: new, **found} if new else found
 
 
-def _pages_of_kind(
-    collection: Collection, runs: list[RunRow], number: int, kind: str, start: int
-) -> list[RefreshedPage]:
+def _pages_of_kind(collection: Collection, runs: list[RunRow], number: int, kind: str, start: int) -> list[ListedPage]:
     catalog = collection.catalog
     if kind == NEW:
         rows = catalog.pages(
@@ -124,6 +125,6 @@ def _pages_of_kind(
             limit=CHANGES_PER_PAGE,
             offset=start,
         )
-        return [RefreshedPage(row.url, visible(row.title), row.at) for row in rows]
+        return [ListedPage(row.url, visible(row.title), row.at) for row in rows]
     found = catalog.changes(kind, *_period(runs, number), offset=start, limit=CHANGES_PER_PAGE)
-    return [RefreshedPage(each.url, visible(each.title), each.at) for each in found]
+    return [ListedPage(each.url, visible(each.title), each.at) for each in found]

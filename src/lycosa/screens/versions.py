@@ -15,15 +15,15 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 
-MAX_VERSIONS = 50  # the latest, that can be chosen
+MAX_VERSIONS = 50  # the latest ones, which can be chosen
 CONTEXT_SENTENCES = 2  # sentences shown around a change
-_MAX_SENTENCES = 1_000  # of a version; comparing them takes quadratic time, and more for hostile ones
+_MAX_SENTENCES = 1_000  # of a version; comparing them takes quadratic time, longer for hostile pages
 _MAX_SENTENCE_LENGTH = 600  # characters
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
 
 
-class VersionLine(Struct, frozen=True):
-    """One check of a page."""
+class LookLine(Struct, frozen=True):
+    """A look at a page, whether its version was stored or not."""
 
     look: int  # number of the fetch of the page, from 1
     at: float
@@ -40,11 +40,11 @@ class DiffLine(Struct, frozen=True):
 
 
 class VersionsView(Struct, frozen=True):
-    """Two versions of a page side by side."""
+    """What was added and removed between two versions of a page."""
 
     url: str
     title: str
-    versions: list[VersionLine]  # that are stored, oldest first
+    versions: list[LookLine]  # that are stored, oldest first
     old: int | None  # looks that are compared; None where there are no two versions
     new: int | None
     added: int  # sentences
@@ -54,18 +54,20 @@ class VersionsView(Struct, frozen=True):
 
 
 def versions_view(folder: Path, url: Url, old: int | None = None, new: int | None = None) -> VersionsView:
-    """The difference between two versions, by default the latest ones."""
+    """The difference between two versions, by default the latest; the oldest as `new` is compared with the next."""
     with open_for_reading(folder) as collection:
         row = collection.catalog.page(url)
         if row is None:
             raise UsageError("the collection has no such page")
         looks = [each for each in collection.catalog.looks(row.number) if each.place is not None][-MAX_VERSIONS:]
-        stored = [version_line(look) for look in looks]
+        stored = [look_line(look) for look in looks]
         if len(looks) < 2:
             return VersionsView(row.url, visible(row.title), stored, None, None, 0, 0, [], False)
         newer = _chosen(looks, new, looks[-1])
         before = [each for each in looks if each.look < newer.look]
         older = _chosen(looks, old, before[-1] if before else looks[0])
+        if old is None and not before:
+            newer = looks[1]
         texts = [_sentences(collection, each) for each in (older, newer)]
     lines = diff(*(sentences[:_MAX_SENTENCES] for sentences in texts))
     return VersionsView(
@@ -81,8 +83,8 @@ def versions_view(folder: Path, url: Url, old: int | None = None, new: int | Non
     )
 
 
-def version_line(look: LookRow) -> VersionLine:
-    return VersionLine(
+def look_line(look: LookRow) -> LookLine:
+    return LookLine(
         look.look, look.at, visible(look.change, 40), look.bytes, look.links, look.new_links, look.place is not None
     )
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 import xxhash
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -43,12 +43,12 @@ TEMPORARY_PREFIX = ".authority-"  # prefix of temporary folders used while a lis
 _HEADER_BYTES = 4096  # bytes
 _FORMAT = "lycosa authority table, 1"
 BUCKETS = 64  # by the first six bits of the keys; one is held in memory at a time
-_MAX_CODE = 65_535
+_MAX_QUANTISED = 65_535
 _SOURCE_BITS = np.uint64(7)
 _ROW = np.dtype([("key", "<u8"), ("code", "<u2")])
 
 Keys = NDArray[np.uint64]
-RankCodes = NDArray[np.uint16]
+QuantisedRanks = NDArray[np.uint16]
 
 
 class SourceFacts(Struct, frozen=True):
@@ -57,14 +57,14 @@ class SourceFacts(Struct, frozen=True):
     name: str  # of SOURCES
     file: str  # as it was called
     rows: int
-    last_rank: int  # the largest
+    largest_rank: int = field(name="last_rank")
     at: float  # when it was imported, in seconds since the epoch
 
 
 class _Header(Struct, frozen=True):
     kind: str
     rows: int
-    digest: str  # of keys and rank codes
+    digest: str  # of keys and quantised ranks
     sources: tuple[SourceFacts, ...]
 
 
@@ -91,21 +91,21 @@ def key_of_page(url: str) -> int:
     return int(xxhash.xxh3_64_intdigest(f"u:{url.partition('://')[2]}".encode())) & ~7
 
 
-def rank_code(rank: int) -> int:
-    """A rank as 16 bits; the first is the highest.
+def quantised_rank(rank: int) -> int:
+    """A rank as 16 bits, on a logarithmic scale; the first is the highest.
 
-    >>> [rank_of_code(rank_code(rank)) for rank in (1, 2, 999, 3_000)], rank_code(MAX_RANK)
+    >>> [rank_of_quantised(quantised_rank(rank)) for rank in (1, 2, 999, 3_000)], quantised_rank(MAX_RANK)
     ([1, 2, 999, 3000], 0)
     """
-    return round(_MAX_CODE * (1.0 - log(min(max(rank, 1), MAX_RANK)) / log(MAX_RANK)))
+    return round(_MAX_QUANTISED * (1.0 - log(min(max(rank, 1), MAX_RANK)) / log(MAX_RANK)))
 
 
-def rank_of_code(code: int) -> int:
-    return round(exp((1.0 - code / _MAX_CODE) * log(MAX_RANK)))
+def rank_of_quantised(quantised: int) -> int:
+    return round(exp((1.0 - quantised / _MAX_QUANTISED) * log(MAX_RANK)))
 
 
 class AuthorityTable:
-    """The table in a file, for lookups; unknown names get the last rank of the longest list."""
+    """The table in a file, for lookups; unknown names get the largest rank of all lists."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -115,10 +115,10 @@ class AuthorityTable:
             np.memmap(path, "<u8", "r", _HEADER_BYTES, (self._rows,)) if self._rows else np.empty(0, np.uint64)
         )
         start = _HEADER_BYTES + 8 * self._rows
-        self._rank_codes: RankCodes = (
+        self._quantised_ranks: QuantisedRanks = (
             np.memmap(path, "<u2", "r", start, (self._rows,)) if self._rows else np.empty(0, np.uint16)
         )
-        self._last_rank = max((source.last_rank for source in self.sources), default=1)
+        self._largest_rank = max((source.largest_rank for source in self.sources), default=1)
         self._has_pages = any(source.name == PAGE_LIST for source in self.sources)
         self._best_rank_of_host = lru_cache(maxsize=50_000)(self._find_best_rank)
 
@@ -133,33 +133,33 @@ class AuthorityTable:
     def ranks(self, url: Url) -> list[Rank]:
         """What the lists say of a page, its host and its registered domain, the best first."""
         found = [
-            Rank(source, name, rank_of_code(code))
+            Rank(source, name, rank_of_quantised(quantised))
             for name, key in _keys_of_url(url)
-            for source, code in self._entries(key)
+            for source, quantised in self._entries(key)
         ]
         return sorted(found, key=lambda each: each.rank)
 
     def value(self, url: Url) -> float:
-        """ln(m / rank) by the best rank of a URL, its host or its domain, where m is half the last rank of all lists: 0
-        in the middle, and -ln 2 for unlisted URLs.
+        """ln(m / rank) by the best rank of a URL, its host or its domain, where m is half the largest rank of all
+        lists: 0 in the middle, and -ln 2 for unlisted URLs.
         """
         if is_node(url):
             return 0.0
         best = self._best_rank_of_host(hostname_of(url))
         if self._has_pages:
-            for _, code in self._entries(key_of_page(url)):
-                best = min(best, rank_of_code(code))
-        return log(self._last_rank / 2 / min(best, self._last_rank))
+            for _, quantised in self._entries(key_of_page(url)):
+                best = min(best, rank_of_quantised(quantised))
+        return log(self._largest_rank / 2 / min(best, self._largest_rank))
 
     def _find_best_rank(self, name: str) -> int:
-        codes = [code for each in _names_of_host(name) for _, code in self._entries(key_of_name(each))]
-        return min(map(rank_of_code, codes), default=self._last_rank)
+        found = [quantised for each in _names_of_host(name) for _, quantised in self._entries(key_of_name(each))]
+        return min(map(rank_of_quantised, found), default=self._largest_rank)
 
     def _entries(self, key: int) -> Iterator[tuple[str, int]]:
-        """The lists that have a key, each with the rank code."""
+        """The lists that have a key, each with the quantised rank."""
         index = int(self._sorted_keys.searchsorted(np.uint64(key)))
         while index < self._rows and int(self._sorted_keys[index]) & ~7 == key:
-            yield SOURCES[int(self._sorted_keys[index]) & 7], int(self._rank_codes[index])
+            yield SOURCES[int(self._sorted_keys[index]) & 7], int(self._quantised_ranks[index])
             index += 1
 
     def rows_between(self, first: int, last: int) -> NDArray[Any]:
@@ -167,7 +167,7 @@ class AuthorityTable:
         start = int(self._sorted_keys.searchsorted(np.uint64(first)))
         end = int(self._sorted_keys.searchsorted(np.uint64(last), side="right"))
         rows = np.empty(end - start, _ROW)
-        rows["key"], rows["code"] = self._sorted_keys[start:end], self._rank_codes[start:end]
+        rows["key"], rows["code"] = self._sorted_keys[start:end], self._quantised_ranks[start:end]
         return rows
 
 
@@ -281,7 +281,7 @@ def remove_list(path: Path, source: str) -> None:
 
 
 def _merged(buckets: RowBuckets, old: AuthorityTable | None, source: int) -> Iterator[NDArray[Any]]:
-    """The rows of the new table, in the order of their keys, each key with its best rank code."""
+    """The rows of the new table, in the order of their keys, each key with its best quantised rank."""
     for number in range(BUCKETS):
         rows = buckets.rows(number)
         if old is not None:

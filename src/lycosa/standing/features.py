@@ -105,19 +105,19 @@ def _is_one_word(term: str) -> bool:
 class Traffic:
     """ln(1 + reach) of the registered domain of a page, from a table.
 
-    A domain that is not in the table counts like the median one (`neutral`); without a table, all count 0.
+    A domain that is not in the table counts like the median one (`unlisted_value`); without a table, all count 0.
 
     reach: registered domain -> reach, in any unit, the same for all.
-    neutral: value of domains that are not in the table, instead of the median.
+    unlisted_value: value of domains that are not in the table, instead of the median.
     """
 
-    def __init__(self, reach: Mapping[str, float] | None = None, *, neutral: float | None = None):
+    def __init__(self, reach: Mapping[str, float] | None = None, *, unlisted_value: float | None = None):
         self._reach = reach or {}
         values = np.fromiter(self._reach.values(), np.float64, len(self._reach))
         if not ((values >= 0.0) & (values <= MAX_REACH)).all():
             raise UsageError(f"the reach of a domain must be a number from 0 to {MAX_REACH:g}; correct the table")
         median = float(np.median(np.log1p(values))) if len(values) else 0.0
-        self.neutral = median if neutral is None else neutral
+        self.unlisted_value = median if unlisted_value is None else unlisted_value
 
     def __len__(self) -> int:
         """The number of domains in the table."""
@@ -125,9 +125,9 @@ class Traffic:
 
     def of(self, url: Url) -> float:
         if not self._reach or is_node(url):
-            return self.neutral
+            return self.unlisted_value
         reach = self._reach.get(site_of(host_of(url)))
-        return self.neutral if reach is None else log1p(reach)
+        return self.unlisted_value if reach is None else log1p(reach)
 
 
 class FeatureExtractor:

@@ -88,7 +88,7 @@ class StandingModel:
                     for (name, meaning), between in zip(FEATURES.items(), self.ranges, strict=False)
                 ),
                 f"characteristic terms: {features.characteristic}; IDF from: {against}",
-                f"reach from: {given}; other domains count {features.traffic.neutral:.3g}",
+                f"reach from: {given}; other domains count {features.traffic.unlisted_value:.3g}",
                 "",
                 self.tree.explain(list(FEATURES)),
             ]
@@ -105,7 +105,7 @@ class StandingModel:
             "notes": list(self.notes),
             "characteristic": self.features.characteristic,
             "domains": len(self.features.traffic),
-            "neutral": self.features.traffic.neutral,
+            "neutral": self.features.traffic.unlisted_value,
             "background": None if background is None else background.to_plain(),
             "tree": self.tree.to_plain(),
         }
@@ -133,7 +133,7 @@ class StandingModel:
                 tree=ModelTree.from_plain(plain["tree"], source=source),
                 features=FeatureExtractor(
                     background,
-                    Traffic(traffic, neutral=_number(plain["neutral"])),
+                    Traffic(traffic, unlisted_value=_number(plain["neutral"])),
                     characteristic=checked_integer(plain["characteristic"], 1, MAX_CHARACTERISTIC_TERMS),
                 ),
                 ranges=ranges,

@@ -99,7 +99,7 @@ class ModelTree:
         """Trains on the rows of X and their targets y; any earlier tree is discarded."""
         table, target = _table(X), np.asarray(y, dtype=np.float64)
         if not table.size:
-            raise ValueError(f"a table of {table.shape[0]} rows and {table.shape[1]} attributes teaches nothing")
+            raise ValueError(f"a table of {table.shape[0]} rows and {table.shape[1]} attributes is empty")
         if table.size > MAX_CELLS:
             raise ValueError(f"a table of {table.size} values is too large; take a sample of up to {MAX_CELLS}")
         if target.shape != (len(table),):
@@ -184,7 +184,7 @@ class ModelTree:
         return tree
 
     def _set_tree(self, root: TreeNode, width: int) -> None:
-        """Keep the nodes as tables in depth-first order: a left child follows its parent."""
+        """Keeps the nodes as tables in depth-first order: a left child follows its parent."""
         self._root, self._width = root, width
         nodes = list(depth_first(root))
         self._tests = _tests(nodes)
@@ -286,7 +286,7 @@ def nodes_to_plain(root: TreeNode) -> list[JsonValue]:
 def nodes_from_plain(nodes: JsonValue, attributes: int) -> TreeNode:
     """The tree that `nodes_to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     if not isinstance(nodes, list):
-        raise ValueError("nodes are no list")
+        raise ValueError("`nodes` is not a list")
     reader = iter(nodes)
     root = _read(reader, attributes, 1)
     if any(True for _ in reader):
@@ -406,13 +406,13 @@ def _gains(targets: Floats, minimum: int) -> Floats:
     left = np.arange(minimum + 1.0, rows - minimum)
     right = rows - left
     until = rows - minimum - 1
-    sums, squared = (np.add.accumulate(each, axis=1) for each in (targets, squares))
-    rest, rest_squared = (_suffix_sums(each, minimum)[:, 1 : until - minimum + 1] for each in (targets, squares))
-    all_rows = _fifth_root_of_variance(sums[:, -1:], squared[:, -1:], np.array([float(rows)]))
+    sums, square_sums = (np.add.accumulate(each, axis=1) for each in (targets, squares))
+    rest, rest_square_sums = (_suffix_sums(each, minimum)[:, 1 : until - minimum + 1] for each in (targets, squares))
+    all_rows = _fifth_root_of_variance(sums[:, -1:], square_sums[:, -1:], np.array([float(rows)]))
     gains: Floats = (
         all_rows
-        - left / rows * _fifth_root_of_variance(sums[:, minimum:until], squared[:, minimum:until], left)
-        - right / rows * _fifth_root_of_variance(rest, rest_squared, right)
+        - left / rows * _fifth_root_of_variance(sums[:, minimum:until], square_sums[:, minimum:until], left)
+        - right / rows * _fifth_root_of_variance(rest, rest_square_sums, right)
     )
     return gains
 
@@ -423,9 +423,9 @@ def _suffix_sums(values: Floats, minimum: int) -> Floats:
     return np.subtract.accumulate(np.concatenate((total, values[:, minimum:]), axis=1), axis=1)
 
 
-def _fifth_root_of_variance(sums: Floats, squared: Floats, counts: Floats) -> Floats:
+def _fifth_root_of_variance(sums: Floats, square_sums: Floats, counts: Floats) -> Floats:
     """The fifth root of the variance, from the sums of values and of squares, and the numbers of values."""
-    spread: Floats = (np.abs(counts * squared - sums * sums) / (counts * counts)) ** 0.2
+    spread: Floats = (np.abs(counts * square_sums - sums * sums) / (counts * counts)) ** 0.2
     return spread
 
 

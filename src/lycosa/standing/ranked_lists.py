@@ -1,6 +1,6 @@
 """Imports public rank lists, recognised by their first lines, into the authority table.
 
-Plain, gzipped, or a zip of one file. Rows without a host are skipped and counted; errors name file and line.
+Plain, gzipped, or a zip of one file. Rows without a host or a rank are skipped and counted; errors name file and line.
 """
 
 import csv
@@ -32,27 +32,27 @@ from .authority import (
     SOURCES,
     TEMPORARY_PREFIX,
     Keys,
-    RankCodes,
+    QuantisedRanks,
     RowBuckets,
     SourceFacts,
     key_of_name,
     key_of_page,
-    rank_code,
+    quantised_rank,
     rewrite,
 )
 
-MAX_KEPT_ROWS = 10_000_000  # of a list that are kept: the first ones, or the URLs with the most linking pages
+DEFAULT_TOP = 10_000_000  # rows of a list that are kept: the first ones, or the URLs with the most linking pages
 MAX_LINE = 10_000  # bytes
 _BATCH = 65_536  # rows
 _MAX_TUPLE = 100_000  # bytes of one row of an SQL dump
-_LINK = np.dtype([("key", "<u8"), ("page", "<u4")])  # the linked URL, and the page of Wikipedia
+_LINK = np.dtype([("key", "<u8"), ("source_page", "<u4")])  # the linked URL, and the page of Wikipedia that links to it
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _KNOWN_LISTS = (
     "Common Crawl domain and host ranks, Majestic Million, Tranco, CrUX, Open PageRank, Wikipedia's externallinks.sql, "
     "or lines of domain,rank with such a header"
 )
 
-Progress = Callable[[int], None]  # rows read
+Progress = Callable[[int], None]  # rows accepted so far
 
 
 class ImportedList(Struct, frozen=True):
@@ -75,7 +75,7 @@ class _Columns(NamedTuple):
 
 
 def import_list(
-    path: Path, table: Path, *, top: int = MAX_KEPT_ROWS, progress: Progress = lambda rows: None
+    path: Path, table: Path, *, top: int = DEFAULT_TOP, progress: Progress = lambda rows: None
 ) -> ImportedList:
     """Imports a list into the table, replacing an earlier version of it; the format is detected.
 
@@ -89,9 +89,9 @@ def import_list(
 
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
-        rows, last = 0, 1
+        rows, largest_rank = 0, 1
         keys: list[int] = []
-        codes: list[int] = []
+        quantised_ranks: list[int] = []
         source = SOURCES.index(columns.source)
         for number, line in _lines(path):
             if columns.has_header and number == 1:
@@ -101,33 +101,36 @@ def import_list(
                 passed_over += bool(line.strip())
                 if passed_over >= 1_000 and passed_over > rows:
                     raise UsageError(
-                        f"{path}:{number}: most lines do not have the format of the first: {visible(line, 80)!r}"
+                        f"{path}:{number}: most lines do not match the first line's format; "
+                        f"this one is {visible(line, 80)!r}"
                     )
                 continue
             name, rank = found
             keys.append(key_of_name(name) | source)  # the list is in the last bits of a key
-            codes.append(rank_code(rank))
-            rows, last = rows + 1, max(last, min(rank, MAX_RANK))
+            quantised_ranks.append(quantised_rank(rank))
+            rows, largest_rank = rows + 1, max(largest_rank, min(rank, MAX_RANK))
             if len(keys) == _BATCH:
-                _add(buckets, keys, codes)
+                _add(buckets, keys, quantised_ranks)
                 progress(rows)
             if rows >= top:
                 break
-        _add(buckets, keys, codes)
+        _add(buckets, keys, quantised_ranks)
         if not rows:
             raise UsageError(f"{path}: no line has a host and a rank; give one of: {_KNOWN_LISTS}")
-        return SourceFacts(columns.source, path.name[:200], rows, last, time.time())
+        return SourceFacts(
+            name=columns.source, file=path.name[:200], rows=rows, largest_rank=largest_rank, at=time.time()
+        )
 
     facts = rewrite(table, columns.source, fill)
     assert facts is not None
     return ImportedList(facts, passed_over)
 
 
-def _add(buckets: RowBuckets, keys: list[int], codes: list[int]) -> None:
+def _add(buckets: RowBuckets, keys: list[int], quantised_ranks: list[int]) -> None:
     if keys:
-        buckets.add(np.array(keys, np.uint64), np.array(codes, np.uint16))
+        buckets.add(np.array(keys, np.uint64), np.array(quantised_ranks, np.uint16))
     keys.clear()
-    codes.clear()
+    quantised_ranks.clear()
 
 
 def _recognised(path: Path, start: list[str]) -> _Columns:
@@ -206,21 +209,21 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
         nonlocal passed_over
         with TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=table.parent) as temporary:
             links = RowBuckets(Path(temporary), _LINK)
-            rows, keys, pages = 0, list[int](), list[int]()
+            rows, keys, source_pages = 0, list[int](), list[int]()
             for link in _dumped_links(path):
                 url = _url_of(link.domain, link.path)
                 if url is None:
                     passed_over += 1
                     continue
                 keys.append(key_of_page(url))
-                pages.append(link.page & 0xFFFF_FFFF)
+                source_pages.append(link.source_page & 0xFFFF_FFFF)
                 rows += 1
                 if len(keys) == _BATCH:
-                    links.add(np.array(keys, np.uint64), np.array(pages, np.uint32))
+                    links.add(np.array(keys, np.uint64), np.array(source_pages, np.uint32))
                     keys.clear()
-                    pages.clear()
+                    source_pages.clear()
                     progress(rows)
-            links.add(np.array(keys, np.uint64), np.array(pages, np.uint32))
+            links.add(np.array(keys, np.uint64), np.array(source_pages, np.uint32))
             if not rows:
                 raise UsageError(f"{path}: no links in it; give the dump of the table externallinks, of 2023 or later")
             return _ranked(links, buckets, source, top, path)
@@ -251,22 +254,28 @@ def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, path:
             f"{path}: {counted(urls_by_count[most], 'URL')} of the same rank, more than the {top:,} that are kept; "
             f"say --top {urls_by_count[most]} or more"
         )
-    code_by_count = {count: rank_code(each) for count, each in rank_by_count.items()}
+    quantised_by_count = {count: quantised_rank(each) for count, each in rank_by_count.items()}
     for number in range(BUCKETS):
         keys, counts = _linking_pages(links, number)
         chosen: Keys = keys[np.isin(counts, list(rank_by_count))] | np.uint64(source)
-        codes: RankCodes = np.array(
-            [code_by_count[count] for count in counts.tolist() if count in code_by_count], np.uint16
+        quantised_ranks: QuantisedRanks = np.array(
+            [quantised_by_count[count] for count in counts.tolist() if count in quantised_by_count], np.uint16
         )
         if len(chosen):
-            buckets.add(chosen, codes)
-    return SourceFacts(SOURCES[source], path.name[:200], rank - 1, max(rank_by_count.values()), time.time())
+            buckets.add(chosen, quantised_ranks)
+    return SourceFacts(
+        name=SOURCES[source],
+        file=path.name[:200],
+        rows=rank - 1,
+        largest_rank=max(rank_by_count.values()),
+        at=time.time(),
+    )
 
 
 def _linking_pages(links: RowBuckets, number: int) -> tuple[Keys, NDArray[np.int64]]:
     """The keys in a bucket of links, and how many different pages link to each."""
     rows = links.rows(number)
-    rows = rows[np.lexsort((rows["page"], rows["key"]))]
+    rows = rows[np.lexsort((rows["source_page"], rows["key"]))]
     is_first = np.ones(len(rows), np.bool_)
     is_first[1:] = rows[1:] != rows[:-1]
     return np.unique(rows["key"][is_first], return_counts=True)
@@ -275,7 +284,7 @@ def _linking_pages(links: RowBuckets, number: int) -> tuple[Keys, NDArray[np.int
 class _DumpedLink(NamedTuple):
     """A row of the dump."""
 
-    page: int  # of Wikipedia
+    source_page: int  # of Wikipedia
     domain: bytes  # reversed
     path: bytes
 

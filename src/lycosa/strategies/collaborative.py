@@ -42,7 +42,7 @@ class LogOffers:
     max_offers: limit of pages offered, or offered again, after one visit: those whose ratios changed most. After a full
     update of the evidence, 25 times as many.
     ahead: pages that should wait at any time, so that a crawl with several fetches in flight does not run dry; if fewer
-    wait, pages are drawn at random or taken from the reserve.
+    wait, pages are drawn at random or offered for want of links (`fallback_pages`).
     min_candidates: random pages are drawn until so many pages were visited; None: as long as there are any.
     seed: of the order in which pages are drawn: accesses in random order, without replacement.
     """
@@ -133,7 +133,7 @@ class LogOffers:
             chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:max_offers])]
         return chosen
 
-    def reserve_pages(self, event: Visit | Skip) -> Ids:
+    def fallback_pages(self, event: Visit | Skip) -> Ids:
         """Pages for when links run out: if few pages wait after an event that changed the evidence, the best pages with
         a ratio of at least 1 that were read by users who also read a page that satisfies the predicate."""
         missing = self._ahead - self.waiting
@@ -185,7 +185,7 @@ def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _random_order(access_log: AccessLog, seed: int) -> Ids:
     """The pages in the order of their first access, when accesses are drawn at random without replacement."""
-    accesses = np.bincount(access_log.walks, access_log.weights, len(access_log.urls))
+    accesses = np.bincount(access_log.url_ids, access_log.weights, len(access_log.urls))
     times = np.random.default_rng(seed).exponential(size=len(accesses))  # the first access is Exp(accesses)
     return np.argsort(times / np.maximum(accesses, 1e-300), kind="stable")
 

@@ -23,18 +23,24 @@ _MIN_PROBABILITY = 1e-6  # of a page without links or evidence, which is ranked 
 
 
 class Guided(BaseStrategy):
-    """Adds the evidence of an access log to another strategy.
+    """Adds the evidence of an access log to another strategy. (The other guide of a strategy, a map, is `Mapped`.)
 
     odds(priority) = odds(priority by `inner`) · interest ratio by `LogEvidence`, where odds(p) = p / (1 - p)
 
     A page is proposed again when its ratio changes. Pages without in-links, or with priority 0 by `inner`, are proposed
     if their ratio exceeds 1; the base rate then replaces the priority by `inner`. A few pages read by people who read
     pages on the topic wait behind everything else, for when links run out. Without seeds, a crawl starts from pages
-    drawn from the log. Without access_log, this is exactly the inner strategy.
+    drawn from the log. Without access_log, this is exactly the inner strategy. A page *satisfies* the predicate if its
+    relevance is at least 0.5.
 
     inner: ranks the links of pages, from 0 to 1.
     access_log: who read what, when.
-    min_candidates, ahead, most (max_offers), seed: see `LogOffers`.
+    most: limit of pages of the log offered, or offered again, after one visit: those whose ratios changed most. After a
+        full update of the evidence, 25 times as many.
+    ahead: pages that should wait at any time; if fewer wait, pages are drawn at random, or pages are offered that were
+        read by people who read pages on the topic.
+    min_candidates: random pages are drawn until so many pages were visited; None: as long as there are any.
+    seed: of the order in which pages are drawn.
     evidence: see `LogEvidence`.
     """
 
@@ -83,15 +89,15 @@ class Guided(BaseStrategy):
         if is_evicted(event):
             return self._add_log_evidence(self.inner.propose(event), _NO_IDS)
         return [
-            *self._add_log_evidence(self.inner.propose(event), self._offers.reserve_pages(event)),
+            *self._add_log_evidence(self.inner.propose(event), self._offers.fallback_pages(event)),
             *self._draw_candidates(),
         ]
 
-    def _add_log_evidence(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
+    def _add_log_evidence(self, candidates: Iterable[Candidate], fallback: Ids) -> list[Candidate]:
         """The candidates of the inner strategy, ranked by the evidence of the log too, and pages of the log.
 
-        A page of the log is re-ranked when the inner strategy proposes it, when its evidence changed, or when it is
-        taken from the reserve. Each is computed from the priority last given by the inner strategy, never from an
+        A page of the log is re-ranked when the inner strategy proposes it, when its evidence changed, or when
+        links run out (`fallback`). Each is computed from the priority last given by the inner strategy, never from an
         earlier result of its own, so that the same evidence is not counted twice.
         """
         found = list(candidates)
@@ -102,13 +108,13 @@ class Guided(BaseStrategy):
             if page_id is not None:
                 self._remember_linked(page_id, candidate)
         linked = self._offers.ids_of(candidate.url for candidate in found)
-        wanted = np.concatenate((linked, self._offers.changed_pages(), in_reserve))
+        wanted = np.concatenate((linked, self._offers.changed_pages(), fallback))
         offers = self._offers.offer(np.unique(wanted))
-        read = {offer.url: self._candidate(offer) for offer in offers}
-        guided = [read.get(candidate.url, candidate) for candidate in found]
+        by_url = {offer.url: self._candidate(offer) for offer in offers}
+        guided = [by_url.get(candidate.url, candidate) for candidate in found]
         for candidate in found:
-            read.pop(candidate.url, None)
-        return [*guided, *read.values()]
+            by_url.pop(candidate.url, None)
+        return [*guided, *by_url.values()]
 
     def _remember_linked(self, page_id: int, candidate: Candidate) -> None:
         """Remembers what the inner strategy offered for a page of the log, from which later re-rankings start."""

@@ -99,7 +99,7 @@ class FeatureCounts:
 
     def ids_of_words(self, words: Iterable[str]) -> Ids:
         """The distinct ids of words, sorted; faster than via codes for a few words."""
-        mask = len(self._pages) - 1
+        mask = len(self._pages) - 1  # of the hash of a word, for which that of URLs serves as well
         return np.array(sorted({key_of(word) & mask for word in words}), np.int64)
 
     def learn(self, features: Ids, satisfies: bool) -> None:

@@ -332,7 +332,7 @@ class Locality:
         steps = np.concatenate((np.arange(-self._around, 0), np.arange(1, self._around + 1)))
         near = accesses[:, None] + steps
         near = near[(near >= first[:, None]) & (near < last[:, None])]
-        urls = self._access_log.walks[near]
+        urls = self._access_log.url_ids[near]
         weights = self._access_log.weights[near]
         is_stronger = (weights > self.strength[urls]) & (urls != url)
         urls, weights = urls[is_stronger], weights[is_stronger]

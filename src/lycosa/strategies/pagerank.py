@@ -33,7 +33,7 @@ def pagerank(sources: Iterable[int], targets: Iterable[int], count: int, *, damp
     """PR(p) = (1 - damping) + damping · Σ PR(d) / |out(d)| over the pages d that link to p; the mean is 1.
 
     A page without links counts as linking to every page. All ranks start at 1; the iteration ends when no rank changes
-    by more than `tolerance`, or after 1 000 rounds, since it need not converge if damping is 1.
+    by more than `tolerance`, or after 1,000 rounds, since it need not converge if damping is 1.
 
     >>> pagerank([0, 1], [1, 2], 3, damping=0.8, tolerance=1e-9).round(3).tolist()
     [0.573, 1.031, 1.397]

@@ -15,7 +15,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from .networks import embedded_addresses
-from .urls import hostname_of, normalise, spellings
+from .urls import hostname_of, normalise, url_and_host_spellings
 
 MAX_URL_LENGTH = 2048  # characters of a URL received from others
 
@@ -161,7 +161,9 @@ def why_url_refused(url: object, *, allow_private: bool = False) -> str | None:
     if len(url) > MAX_URL_LENGTH:
         return f"longer than {MAX_URL_LENGTH} characters"
     try:
-        if normalise(url) not in spellings(url):  # the URL itself, or the same without the final dot of its host
+        if normalise(url) not in url_and_host_spellings(
+            url
+        ):  # the URL itself, or the same without the final dot of its host
             return "not spelt as a URL"
     except UnicodeEncodeError:
         return "not spelt as a URL"

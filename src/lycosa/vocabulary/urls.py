@@ -153,7 +153,7 @@ def host_spellings(host: str) -> tuple[str, ...]:
     return host, name, f"{name}.{colon}{port}", f"{name}."
 
 
-def spellings(url: str) -> tuple[str, ...]:
+def url_and_host_spellings(url: str) -> tuple[str, ...]:
     """A URL and its host in all spellings that may have been stored for them; see `host_spellings`."""
     host = url.split("/", 3)[2]
     others = host_spellings(host)

@@ -58,7 +58,7 @@ def curl_connect_to(entry: str) -> str:
     >>> curl_connect_to("a.example=127.0.0.1:8080")
     'a.example::127.0.0.1:8080'
     """
-    host, address, port = _resolve_entry(entry)
+    host, address, port = _parse_resolve(entry)
     return f"{'' if host == '*' else _bracketed(host)}::{_bracketed(address)}:{port}"
 
 
@@ -66,7 +66,8 @@ def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _resolve_entry(entry: str) -> tuple[str, str, int]:
+def _parse_resolve(entry: str) -> tuple[str, str, int]:
+    """The host, address and port of `HOST=ADDR:PORT`; UsageError if it is not written so."""
     host, _, target = entry.strip().rpartition("=")
     address, _, port = target.rpartition(":")
     host = host.strip().lower().removeprefix("[").removesuffix("]")
@@ -98,7 +99,9 @@ def _refusal_rule(allow_private: bool, allow_public: bool) -> WhyRefused | None:
 
 
 class LiveWeb:
-    """Requests pages over HTTP, within limits of time and size, from public addresses only.
+    """Requests pages over HTTP, within limits of time and size, by default from public addresses only.
+
+    `allow_private` adds private addresses; without `allow_public`, for want of a contact, public ones are refused.
 
     Addresses are checked when a socket is opened, so that the spelling in a URL, a redirect or a DNS record does not
     matter. Hosts in `resolve` are at an address of the user's choice, which may be private.
@@ -130,7 +133,7 @@ class LiveWeb:
         self._checks_names = bool(proxy) and not allow_private  # with a proxy, there is no socket to check
         self._resolved = {  # by host: an entry of CURLOPT_CONNECT_TO, and the address and port, which need no check
             host: (f"::{_bracketed(address)}:{port}", (address, port))
-            for host, address, port in map(_resolve_entry, resolve)
+            for host, address, port in map(_parse_resolve, resolve)
         }
         fixed_headers = [("User-Agent", user_agent), ("Accept-Encoding", "gzip, deflate, br, zstd"), *headers.items()]
         if cookies:
@@ -156,7 +159,7 @@ class LiveWeb:
         """One request for a page, without following redirects; every failure is an outcome."""
         return await self._request(url, known, self._max_body, any_type=False)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         """One request for content of any type, of which at most `limit` bytes are read."""
         return await self._request(url, None, limit, any_type=True)
 

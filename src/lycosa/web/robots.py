@@ -41,7 +41,7 @@ _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
 class TextWeb(Web, Protocol):
     """A Web that also fetches what is not HTML: robots.txt and sitemaps."""
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         """One request for content of any type, of which at most `limit` bytes are read."""
         ...
 
@@ -95,11 +95,11 @@ class RobotsWeb:
             return policy
         return self._refusal(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
 
-    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+    async def fetch_any_type(self, url: Url, *, limit: int = 512_000) -> Fetch:
         policy = await self._policy_for(url)
         if not isinstance(policy, _Policy):
             return policy
-        return self._refusal(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
+        return self._refusal(url, policy) or self._delayed(await self._web.fetch_any_type(url, limit=limit), policy)
 
     async def sitemaps(self, url: Url) -> "list[Url] | Fetch":
         """The sitemaps listed in the robots.txt of this URL's host; or a postponed fetch."""
@@ -178,12 +178,12 @@ class RobotsWeb:
         """Requests the robots.txt of an origin; after a redirect to another host, when that host has a free slot."""
         slots = self._slots
         if slots is None or not hop.hops or host_of(hop.url) == host_of(origin):
-            return await self._web.fetch_text(hop.url, limit=_MAX_BYTES)
+            return await self._web.fetch_any_type(hop.url, limit=_MAX_BYTES)
         host = host_of(hop.url)
         if (retry_at := slots.acquire(host, self._clock.now())) is not None:
             return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=retry_at)
         try:
-            fetch = await self._web.fetch_text(hop.url, limit=_MAX_BYTES)
+            fetch = await self._web.fetch_any_type(hop.url, limit=_MAX_BYTES)
             if fetch.host_not_before is not None:
                 slots.hold(host, fetch.host_not_before)
             return fetch

@@ -47,8 +47,8 @@ def compiled(function: F) -> F:
 
 
 @compiled
-def mix(number: Any) -> Any:
-    """As `routing.mix`."""
+def splitmix64(number: Any) -> Any:
+    """As `routing.splitmix64`."""
     number = (number ^ (number >> np.uint64(30))) * MIX_MULTIPLIER_1
     number = (number ^ (number >> np.uint64(27))) * MIX_MULTIPLIER_2
     return number ^ (number >> np.uint64(31))
@@ -58,7 +58,7 @@ def mix(number: Any) -> Any:
 def draw(query_hash: Any, walker: int, ttl: int, choices: int, attempt: int) -> int:
     """As `routing.draw`; `query_hash` is the hash of seed and query."""
     step = (np.uint64(walker) << np.uint64(48)) | (np.uint64(attempt) << np.uint64(32)) | np.uint64(ttl)
-    number = mix((query_hash ^ step) + GOLDEN)
+    number = splitmix64((query_hash ^ step) + GOLDEN)
     return int(((number >> np.uint64(32)) * np.uint64(choices)) >> np.uint64(32))
 
 
@@ -468,7 +468,7 @@ def search(
         begin, end = queries.holder_offsets[item], queries.holder_offsets[item + 1]
         for index in range(begin, end):
             has_item[queries.holders[index]] = True
-        query_hash = mix((np.uint64(options.seed) ^ queries.ids[query]) + GOLDEN)
+        query_hash = splitmix64((np.uint64(options.seed) ^ queries.ids[query]) + GOLDEN)
         lists.has_asked[asker] = True
         messages, return_hops, path, stage, provider = one_search(
             query_hash, query, asker, network, lists, options, scratch
@@ -547,7 +547,7 @@ def _add_links(
                 tries += 1
                 draw_count += np.uint64(1)
                 ends = np.uint64(2 * count)
-                end = int(((mix(seed + draw_count * GOLDEN) >> np.uint64(32)) * ends) >> np.uint64(32))
+                end = int(((splitmix64(seed + draw_count * GOLDEN) >> np.uint64(32)) * ends) >> np.uint64(32))
                 other = links[end >> 1, end & 1]  # in proportion to its links
                 if other == peer or not is_up[other]:
                     continue

@@ -191,7 +191,8 @@ def _sample_library_sizes(peers: int, mean: float, spread: float, rng: Generator
 def _sample_libraries(
     sizes: Floats, interests: RaggedArray, catalog: FileCatalog, own_share: float, rng: Generator
 ) -> tuple[RaggedArray, FileCatalog]:
-    """The files of each peer, of categories it is interested in, and the catalog with the unshared files added.
+    """The files of each peer, of categories it is interested in, and the catalog with the files that only one peer has
+    added.
 
     A share `own_share` of the files of a peer is its own: no other peer has them. A file that is drawn twice counts
     once, so large libraries come out somewhat smaller than `sizes`.
@@ -249,8 +250,10 @@ def _simulate_downloads(
         time_columns.append(_query_times(len(downloads), sitting, rng))
     times = np.concatenate(time_columns)
     order = np.argsort(times, kind="stable")
-    items, sources = np.concatenate(item_columns)[order], np.concatenate(provider_columns)[order]
-    return Trace(np.concatenate(consumer_columns)[order], items, sources, times[order])
+    consumer_column, items, provider_column = (
+        np.concatenate(columns)[order] for columns in (consumer_columns, item_columns, provider_columns)
+    )
+    return Trace(consumer_column, items, provider_column, times[order])
 
 
 class _Providers:
@@ -268,7 +271,8 @@ class _Providers:
         self._offsets, self.items = libraries.offsets.data, libraries.values.data
 
     def draw(self, category: int, u: float) -> tuple[int, int, int] | None:
-        """A provider of a category and the range of `items` that are its files in it; None if there is none."""
+        """A provider of a category, by a uniform draw `u` from 0 to 1, and the range of `items` that are its files in
+        it; None if there is none."""
         low, high = self._begins[category], self._begins[category + 1]
         if low == high:
             return None
@@ -291,6 +295,7 @@ def _downloads_of(
             if earlier_draws and u_new >= novelty and attempt < ATTEMPTS // 2:
                 drawn: tuple[int, int, int] | None = earlier_draws[int(u_provider * len(earlier_draws))]
             else:
+                # The low digits of a draw are as good as another draw, which would change all worlds made so far.
                 drawn = providers.draw(categories[int(u_new * 1e6) % len(categories)], u_provider)
             if drawn is None:
                 continue

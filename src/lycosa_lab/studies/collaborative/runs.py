@@ -74,7 +74,7 @@ class PredicateJob:
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
         self._cache = PageCache(world, capacity=CACHED_PAGES)
         self._targets = count_targets(inputs.access_log, predicate, world, inputs.sample)
-        self._pages = inputs.length(self._targets)
+        self._pages = inputs.max_pages(self._targets)
         self._crawls: dict[str, JsonValue] = {}
 
     def work(self) -> JsonValue:

@@ -24,13 +24,16 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 COLLABORATIVE: Final = "collaborative"  # all three factors, the whole log, no seeds
 DRAWS: Final = (COLLABORATIVE, "collaborative, draw 2", "collaborative, draw 3")  # from other random pages of the log
-COMBINED: Final = "combined"  # likewise
-INTELLIGENT: Final = "intelligent"  # the best of several runs from random pages
+COMBINED: Final = "combined"  # the strategy `Combined`, by links and the whole log, without seeds
+INTELLIGENT: Final = (
+    "intelligent"  # the strategy `Intelligent`, without the log: the best of several runs from random pages
+)
 INTELLIGENT_RUNS: Final = tuple(f"intelligent, start {number}" for number in range(1, 6))
 
-FREQUENCY: Final = "frequency"  # the collaborative crawler with one of its three factors alone
-SIGNATURE: Final = "signature"
-TEMPORAL: Final = "temporal"
+# The collaborative crawler with one of its three factors alone:
+FREQUENCY: Final = "frequency"  # the share of satisfying pages among those that its readers read
+SIGNATURE: Final = "signature"  # the same by the words of the pages that its readers read
+TEMPORAL: Final = "temporal"  # whether its readers read satisfying pages shortly before or after it
 SINGLE_FACTORS: Final = (FREQUENCY, SIGNATURE, TEMPORAL)
 
 TWO_READERS: Final = "2 readers"  # without pages that fewer people read
@@ -53,7 +56,7 @@ GUIDED_LISTED: Final = "best-first with readers, listed"
 FROM_LISTED_SEEDS: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
 
 
-TOPIC, FIELD, EITHER, WORD, ADDRESS = "topic", "field", "either of two", "word", "address"
+TOPIC, FIELD, EITHER, WORD, PATH_PART = "topic", "field", "either of two", "word", "address"
 TOPICAL = (TOPIC, FIELD, EITHER)
 MIN_TOPIC_PAGES = 200  # pages of a topic or field
 FIELD_COUNT = 2  # whole fields, unless there are too few topics
@@ -130,23 +133,24 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
     """The predicates of the study, as plain data: the first topics that are large enough, the two largest fields,
     either of two topics, a word, and a part of URLs.
 
-    If there are too few topics, more fields are used.
+    If there are too few topics, more fields are used. With a single topic, the second of the two is a field, which may
+    contain it.
     """
     topics = TopicSizes(world)
-    leaves = [name for name in topics.names if topics.size(name) >= MIN_TOPIC_PAGES][: size["topics"]]
+    large_topics = [name for name in topics.names if topics.size(name) >= MIN_TOPIC_PAGES][: size["topics"]]
     fields = [names for names in topics.fields.values() if len(names) > 1 and topics.size(*names) >= MIN_TOPIC_PAGES]
     fields.sort(key=lambda names: -topics.size(*names))
-    fields = fields[: FIELD_COUNT + size["topics"] - len(leaves)]
-    topic_groups = [[leaf] for leaf in leaves] + fields
+    fields = fields[: FIELD_COUNT + size["topics"] - len(large_topics)]
+    topic_groups = [[topic] for topic in large_topics] + fields
     if len(topic_groups) < 2:
         raise UsageError(
             f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world"
             " does not have; choose synthetic or wikipedia-schools:path=FILE,walks=FILE"
         )
-    second_group = topic_groups[len(leaves) - 1 if len(leaves) > 1 else -1]
-    others = [name for name in topics.names if name not in leaves] or leaves
+    second_group = topic_groups[len(large_topics) - 1 if len(large_topics) > 1 else -1]
+    others = [name for name in topics.names if name not in large_topics] or large_topics
     return [
-        *({"kind": TOPIC, "name": leaf, "about": [leaf]} for leaf in leaves),
+        *({"kind": TOPIC, "name": topic, "about": [topic]} for topic in large_topics),
         *({"kind": FIELD, "name": field_of(names[0]), "about": names} for names in fields),
         {
             "kind": EITHER,
@@ -154,7 +158,7 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
             "about": [*topic_groups[0], *second_group],
         },
         {"kind": WORD, "about": [max(others, key=topics.size)]},
-        {"kind": ADDRESS, "about": []},
+        {"kind": PATH_PART, "about": []},
     ]
 
 
@@ -167,7 +171,7 @@ def predicate_of(job: JsonValue, world: StudyWorld, sample: Sequence[Url]) -> Cr
     if kind == WORD:
         word = distinctive_word(world, names[0])
         return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
-    if kind == ADDRESS:
+    if kind == PATH_PART:
         part = common_path_part(sample)
         return CrawlPredicate(
             f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
@@ -215,7 +219,7 @@ class CollaborativeInputs:
     pages: int  # of a crawl, at most
     seed: int
 
-    def length(self, targets: int) -> int:
+    def max_pages(self, targets: int) -> int:
         """The pages of a crawl: at most half of the targets, so that none exhausts the log; 0 if too few."""
         pages = min(self.pages, targets // 2)
         return pages if pages >= MIN_CRAWL_PAGES else 0
@@ -262,8 +266,8 @@ def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
     return AccessLog.of_columns(
         UrlColumn.of(access_log.urls),
         access_log.users,
-        access_log.walk_users,
-        access_log.walks[order],
+        access_log.user_ids,
+        access_log.url_ids[order],
         access_log.times,
     )
 
@@ -278,11 +282,11 @@ def count_targets(access_log: AccessLog, predicate: CrawlPredicate, world: Study
 
 def random_starts(access_log: AccessLog, rng: random.Random, count: int) -> list[list[Url]]:
     """Disjoint seeds for `count` crawls: the pages of random accesses."""
-    walks = access_log.walks
+    url_ids = access_log.url_ids
     drawn: dict[int, None] = {}
     wanted = min(count * SEED_COUNT, len(access_log.urls))
     while len(drawn) < wanted:
-        drawn[int(walks[rng.randrange(len(walks))])] = None
+        drawn[int(url_ids[rng.randrange(len(url_ids))])] = None
     urls = [access_log.urls[number] for number in drawn]
     return [urls[start::count] for start in range(count)]
 

@@ -1,4 +1,4 @@
-"""Simulated crawls by people with overlapping interests, written in the same format as `lycosa crawl`."""
+"""Simulated crawls by people with overlapping interests, written in the format that `lycosa crawl` writes."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +27,14 @@ _HEADERS = (("content-type", "text/html; charset=utf-8"),)
 
 
 class Collector(Struct, frozen=True):
-    """A peer with a collection: the numbers of its topics, and the relevance of its pages."""
+    """A peer with a collection, and the numbers of its topics."""
 
     topics: tuple[int, ...]
-    pages: Mapping[Url, float]
+    relevances: Mapping[Url, float]  # by page
 
 
 def collectors_of(
-    topics: Sequence[DirectoryTopic], *, peers: int, pages: int, page_cache: PageCache, seed: int
+    topics: Sequence[DirectoryTopic], *, peers: int, max_pages: int, page_cache: PageCache, seed: int
 ) -> list[Collector]:
     """Each peer crawls one or two topics, from random seeds of the directory.
 
@@ -48,36 +48,36 @@ def collectors_of(
             own.append(rng.choice([number for number in range(len(topics)) if number != own[0]]))
         found: dict[Url, float] = {}
         for number in own:
-            for step in _crawled(topics[number], pages // len(own), page_cache, rng):
+            for step in _crawled(topics[number], max_pages // len(own), page_cache, rng):
                 found[step.url] = max(step.relevance, found.get(step.url, 0.0))
         collectors.append(Collector(tuple(own), found))
     return collectors
 
 
-def _crawled(topic: DirectoryTopic, pages: int, page_cache: PageCache, rng: random.Random) -> Iterable[Step]:
-    listed = [*topic.seeds, *topic.others]
-    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=rng.randrange(1 << 30))
+def _crawled(topic: DirectoryTopic, max_pages: int, page_cache: PageCache, rng: random.Random) -> Iterable[Step]:
+    listed = [*topic.seeds, *topic.other_entries]
+    strategy = strategy_for(BestFirst.name, topic, pages=max_pages, buffer=None, seed=rng.randrange(1 << 30))
     return crawl(
         strategy,
         rng.sample(listed, min(SEEDS, len(listed))),
         read=page_cache.read,
         judge=TopicCosine(topic.as_page()),
-        pages=pages,
+        pages=max_pages,
     )
 
 
 def union_of(collectors: Iterable[Collector]) -> dict[Url, float]:
-    """All pages of all collectors."""
-    return {url: relevance for collector in collectors for url, relevance in collector.pages.items()}
+    """All pages of all collectors, each with the relevance by the last collector that has it."""
+    return {url: relevance for collector in collectors for url, relevance in collector.relevances.items()}
 
 
-def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]) -> None:
+def write_collection(folder: Path, world: StudyWorld, relevances: Mapping[Url, float]) -> None:
     """Writes a collection of pages of a world, with archive, search index, and summary for peers."""
     folder.mkdir()
     write_file(folder / "lycosa.toml", _RECIPE, durable=False)
     reader = Reader()
     with open_collection(folder, clock=WallClock(), reader=reader, writable=True) as collection:
-        for url, relevance in pages.items():
+        for url, relevance in relevances.items():
             body = world.page(url) or b""
             fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
             collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))

@@ -191,7 +191,7 @@ def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit:
     for peer, content in enumerate(contents):
         found = content.find(question.words, limit)
         if found.hits:
-            stage = Stage.HOME if peer == question.asker else Stage.BUDDIES
+            stage = Stage.OWN_CONTENT if peer == question.asker else Stage.BUDDIES
             answers.append(Answer(Contact(f"{peer:02d}"), f"{peer:02d}", stage, found.hits, found.statistics))
     urls = best_of(question.words, answers, f"{question.asker:02d}")
     return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
@@ -201,13 +201,15 @@ def _collection_rows(inputs: PeerSearchInputs) -> list[JsonValue]:
     """The topics and pages of each collection, and the share of its pages that others have, too."""
     rows: list[JsonValue] = []
     for number, collector in enumerate(inputs.collectors):
-        others = {url for peer, other in enumerate(inputs.collectors) if peer != number for url in other.pages}
+        others = {url for peer, other in enumerate(inputs.collectors) if peer != number for url in other.relevances}
         rows.append(
             {
                 "peer": number,
                 "topics": ", ".join(map(str, collector.topics)),
-                "pages": len(collector.pages),
-                "elsewhere_too": round(len(others & collector.pages.keys()) / max(1, len(collector.pages)), 4),
+                "pages": len(collector.relevances),
+                "elsewhere_too": round(
+                    len(others & collector.relevances.keys()) / max(1, len(collector.relevances)), 4
+                ),
             }
         )
     return rows

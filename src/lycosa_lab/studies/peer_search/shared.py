@@ -64,12 +64,12 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
     """Crawls all collections and writes them to disk, the central one too."""
     topics = topics_of(world, size["topics"])
     page_cache = PageCache(world)
-    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], page_cache=page_cache, seed=seed)
+    collectors = collectors_of(topics, peers=size["peers"], max_pages=size["pages"], page_cache=page_cache, seed=seed)
     listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
     descriptions = [listed[topic.name] for topic in topics]
     inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
     for number, collector in enumerate(collectors):
-        write_collection(inputs.collection_folder(number), world, collector.pages)
+        write_collection(inputs.collection_folder(number), world, collector.relevances)
     write_collection(inputs.central, world, union_of(collectors))
     return inputs
 
@@ -146,7 +146,9 @@ class OpenCollections:
     def best(self, words: str) -> tuple[str, ...]:
         """The best pages by the central index."""
         found = self._central.find(words, MAX_HITS)
-        return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
+        return best_of(
+            words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.OWN_CONTENT, found.hits, found.statistics)], _CENTRAL
+        )
 
     def questions(self, count: int, seed: int) -> list[Question]:
         """Queries of random peers: two words of a description in the directory, mostly of their own topics, for which

@@ -1,6 +1,7 @@
 """Names and links without end below one registered domain: what waits, what is kept and what is written is bounded."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -19,18 +20,22 @@ def frontier_with(**traps: int) -> MemoryFrontier:
     return MemoryFrontier(clock=SimulatedClock(), delay=0.0, admission=Admission(traps=Traps(**traps)))
 
 
-def pages_of_farm(frontier: MemoryFrontier, links: int, *, most: int) -> int:
-    """How many pages a farm gets kept in which every page has links to as many names that are new."""
-    last = 0
-    frontier.put([Candidate(Url("http://www.farm.example/"), 0.9, depth=1)])
+def _name_of_farm(number: int) -> str:
+    return f"n{number}.farm.example"
+
+
+def pages_of_farm(
+    frontier: MemoryFrontier, links: int, *, most: int, host: Callable[[int], str] = _name_of_farm
+) -> int:
+    """How many pages a farm gets kept in which every page has links to as many hosts that are new."""
+    last = 1
+    frontier.put([Candidate(Url(f"http://{host(0)}/"), 0.9, depth=1)])
     for kept in range(most):
         candidate = frontier.take(0.0)
         if candidate is None:
             return kept
         frontier.settle(candidate.url, is_kept=True)
-        skips = frontier.put(
-            Candidate(Url(f"http://n{last + number}.farm.example/"), 0.9, depth=2) for number in range(links)
-        )
+        skips = frontier.put(Candidate(Url(f"http://{host(last + number)}/"), 0.9, depth=2) for number in range(links))
         assert {skip.reason for skip in skips} <= {SkipReason.SITE}
         last += links
     return most
@@ -41,6 +46,22 @@ def test_a_farm_of_subdomains_gets_few_pages() -> None:
     frontier = frontier_with()
     assert pages_of_farm(frontier, 500, most=1_000) < 100
     assert frontier.put([Candidate(Url("http://other.example/"), 0.1, depth=2)]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "host",
+    [
+        lambda number: f"[2a01:4f8:c0c:1::1:{number:x}]",
+        lambda number: f"[2a01:4f8:c0c:{number:x}::1]",
+        lambda number: f"[2002:808:808:{number:x}::1]",
+    ],
+    ids=["addresses of a network", "networks of an owner", "addresses of a tunnel to one machine"],
+)
+def test_a_farm_of_ipv6_addresses_gets_few_pages(host: Callable[[int], str]) -> None:
+    frontier = frontier_with()
+    assert pages_of_farm(frontier, 50, most=1_000, host=host) < 100
+    assert frontier.put([Candidate(Url("http://[2a02:4f8:c0c:1::1]/"), 0.1, depth=2)]) == []
 
 
 def test_pages_of_many_links_fill_the_queue_as_slowly_as_their_site_has_pages() -> None:

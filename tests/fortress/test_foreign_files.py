@@ -22,6 +22,9 @@ from lycosa.logs.log_file import open_access_log
 from lycosa.maps.atlas_file import rewrite_atlas_file
 from lycosa.reading import main_text
 from lycosa.run.trust import ID_FILE
+from lycosa.standing.graph_files import read_graph_in_links
+from lycosa.standing.tables import read_in_links
+from lycosa.vocabulary import files
 from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from processes import Process
@@ -319,6 +322,35 @@ def test_spellings_of_a_log_are_not_all_held(tmp_path, part):
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 30_000_000  # of 60 MB of text
+
+
+# ---------------------------------------------------------------- graphs and tables
+
+
+@pytest.mark.parametrize(
+    ("start", "line", "read"),
+    [
+        ("n 0 http://a.example/\n", "e 0 0\n", read_graph_in_links),
+        ("", "0 1\n", read_graph_in_links),
+        ("graph [\n", "a [\n", read_graph_in_links),
+        ("graph [\n", "a 1\n", read_graph_in_links),
+        ("url,in_links\n", "#\n", read_in_links),
+    ],
+    ids=["links", "numbers", "brackets", "attributes", "comments"],
+)
+def test_a_small_file_of_endless_text_costs_little(tmp_path, monkeypatch, start, line, read):
+    """A recipe of somebody else may name such a file in its folder, for learning how important pages are."""
+    with gzip.open(tmp_path / "bomb.gz", "wb") as file:
+        file.write(start.encode())
+        for _ in range(20):
+            file.write(line.encode() * (100_000 // len(line)))
+    monkeypatch.setattr(files, "_MIN_BOUND", 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(UsageError, match=r"says nothing|brackets may be"):
+        read(tmp_path / "bomb.gz")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 15_000_000  # two blocks of 1 MB as text and as links; 2 MB of brackets took 80 MB
 
 
 # ---------------------------------------------------------------- archives and pages

@@ -83,8 +83,9 @@ SUBDOMAINS = [f"http://n{number}.farm.example/" for number in range(300)]
         (NAMES, lambda host: "192.0.2.1"),
         (PORTS, lambda host: "192.0.2.1"),
         (SUBDOMAINS, lambda host: f"address of {host}"),
+        (NAMES, lambda host: ("8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1")[len(host) % 4]),
     ],
-    ids=["names on one address", "ports of one host", "subdomains of one domain"],
+    ids=["names on one address", "ports of one host", "subdomains of one domain", "spellings of one address"],
 )
 def test_what_shares_an_address_or_a_domain_shares_four_requests_and_a_delay(
     urls: list[str], address_of: Callable[[Host], str]
@@ -94,6 +95,12 @@ def test_what_shares_an_address_or_a_domain_shares_four_requests_and_a_delay(
     assert asked.most_within(DELAY) <= 4
     assert asked.postponed <= len(urls)  # each name is found to be on a busy address once
     assert [url for _, url in Asked(urls, address_of=address_of, per_address=None, pages=60).at] == urls[:60]
+
+
+def test_the_addresses_of_an_ipv6_network_share_what_eight_have() -> None:
+    number_of = {host_of(Url(url)): number for number, url in enumerate(NAMES)}
+    asked = Asked(NAMES, address_of=lambda host: f"2a01:4f8:c0c:1::{number_of[host]:x}", per_address=4, pages=100)
+    assert asked.most_within(DELAY) <= 8 * 4
 
 
 def test_hosts_elsewhere_are_not_kept_waiting() -> None:

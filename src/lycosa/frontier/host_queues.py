@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 from math import inf
 
+from lycosa.vocabulary.networks import machine_at, network_of
 from lycosa.vocabulary.records import Host
 from lycosa.vocabulary.urls import host_of, site_of
 
@@ -15,6 +16,7 @@ _MAX_UNAVAILABLE_CONSIDERED = 8  # busy or resting hosts, best first, that `pop`
 _MAX_LISTINGS = 1_000  # plus four per host with a queue; beyond that, outdated ones are dropped
 _MAX_SLOT_OFFERS = 16  # hosts tried for a free slot of one limit while another limit is full
 _MAX_ADDRESSES = 100_000  # of hosts; beyond that, the oldest are forgotten
+_NETWORK_SHARE = 8  # times the slots of one address that an IPv6 network has; large CDNs have few networks
 _MAX_RETRY_HOSTS = 1_000  # hosts with redirect requests that wait
 _MAX_RETRY_WAIT = 60.0  # seconds until such a request is retried
 _READ_BATCH = 16  # spilled entries of a busy or resting host read at a time
@@ -49,7 +51,7 @@ class _HostQueue:
         self.spilled_list = 0  # number of the list of its spilled entries, which rank after those here; 0 for none
         self.requested_at = 0.0  # when the latest request began
         self.listed: QueueEntry | None = None  # the entry by which it is listed among unavailable hosts
-        self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once known, its address
+        self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once known, its address and network
         self.held_limits: tuple[SharedLimit, ...] = ()  # of which it holds a slot
 
 
@@ -64,7 +66,8 @@ class HostQueues:
     Boosts do not count there: boosted URLs are first among those of idle hosts, and do not hold up others.
 
     Hosts on one address, or of one registered domain, share the slots of a `SharedLimit`: a request takes a slot, which
-    then rests for the delay. An idle host whose limit is full is parked, and listed again when a slot is free.
+    then rests for the delay. So do those in one IPv6 network, which has `_NETWORK_SHARE` times as many. An idle host
+    whose limit is full is parked, and listed again when a slot is free.
 
     If entries may be spilled, a host whose entries are all spilled is dormant: it has no queue, and is compared with
     idle hosts by its best entry. Of every queue, the best entries are in memory, so that spilling does not change the
@@ -225,9 +228,11 @@ class HostQueues:
         return self._retry_at[host]
 
     def claim_address(self, host: Host, address: str) -> bool:
-        """Records the address of a host before connecting to it; False if that address has no free slot."""
+        """Records the address of a host before connecting to it; False if that address, or its network, has no free
+        slot."""
         if self._per_address is None:
             return True
+        address = machine_at(address)
         queue = self._queues.get(host)
         if self._address_of.pop(host, None) != address and queue is not None:
             self._leave_limits(queue)
@@ -241,13 +246,12 @@ class HostQueues:
             self._join_limits(host, queue)
         if not queue.busy:
             return True
-        limit = self._limits[f"address {address}"]
-        if limit in queue.held_limits:
-            return True
-        if limit.is_full:
+        missing = [limit for limit in queue.limits if limit not in queue.held_limits]
+        if any(limit.is_full for limit in missing):
             return False
-        limit.in_use += 1
-        queue.held_limits = (*queue.held_limits, limit)
+        for limit in missing:
+            limit.in_use += 1
+        queue.held_limits = (*queue.held_limits, *missing)
         return True
 
     def observe(self, host: Host, seconds: float) -> None:
@@ -281,13 +285,15 @@ class HostQueues:
 
     def _join_limits(self, host: Host, queue: _HostQueue) -> None:
         assert self._per_address is not None
-        names = [f"site {site_of(host)}"]
+        slots_by_name = {f"site {site_of(host)}": self._per_address}
         if address := self._address_of.get(host):
-            names.append(f"address {address}")
-        for name in names:
+            slots_by_name[f"address {address}"] = self._per_address
+            if (network := network_of(address)) != address:
+                slots_by_name[f"network {network}"] = self._per_address * _NETWORK_SHARE
+        for name, slots in slots_by_name.items():
             limit = self._limits.get(name)
             if limit is None:
-                limit = self._limits[name] = SharedLimit(name, self._per_address)
+                limit = self._limits[name] = SharedLimit(name, slots)
             limit.hosts += 1
             queue.limits = (*queue.limits, limit)
 

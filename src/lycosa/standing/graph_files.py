@@ -4,7 +4,8 @@ Errors name the file and the line. `read_graph_in_links` is what the recipe's `[
 """
 
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,14 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError, UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, first_bytes, line_blocks
+from lycosa.vocabulary.files import (
+    MAX_RATIO,
+    DamagedTextError,
+    LineTooLongError,
+    decompressed,
+    first_bytes,
+    line_blocks,
+)
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import normalise
@@ -22,6 +30,8 @@ Int32Array = np.ndarray[tuple[int], np.dtype[np.int32]]
 RowArray = np.ndarray[tuple[int, int], np.dtype[np.signedinteger[Any]]]
 _BLOCK = 1 << 20  # bytes of text parsed at a time
 _MAX_LINE = 10 << 20  # bytes
+_MAX_DEPTH = 100  # of brackets in GML
+_GML_KEYS = frozenset(("id", "label", "source", "target"))  # whose values are read
 _MAX_DIGITS = 18  # of a number, so that it fits 64 bits
 _MAX_TABLE = 50_000_000  # node numbers up to this are marked in a table; larger ones are sorted
 _NEWLINE = ord("\n")
@@ -84,7 +94,7 @@ def graph_line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """The text of a file in blocks of whole lines, each with the number of its first line."""
     with _readable(path), path.open("rb") as file:
         try:
-            yield from line_blocks(decompressed(file), longest_line=_MAX_LINE, size=_BLOCK)
+            yield from line_blocks(decompressed(file, max_ratio=MAX_RATIO), longest_line=_MAX_LINE, size=_BLOCK)
         except DamagedTextError as damage:
             raise UsageError(
                 f"{path}:{damage.line}: the file is cut short or damaged here ({damage}); fetch it again"
@@ -182,7 +192,7 @@ def compact_numbers(sources: Int32Array, targets: Int32Array) -> tuple[int, Int3
 
 def _parse_nodes_and_edges(path: Path) -> Graph:
     names: dict[int, str] = {}
-    edges: list[tuple[int, int, int]] = []
+    edges = _Edges()
     for line, text in _lines(path):
         words = text.split(None, 2)
         if not words or words[0].startswith(("#", "%")):
@@ -192,7 +202,7 @@ def _parse_nodes_and_edges(path: Path) -> Graph:
         if words[0] == "n":
             _declare(path, line, names, parse_node(path, line, words[1]), words[2])
         else:
-            edges.append((line, parse_node(path, line, words[1]), parse_node(path, line, words[2])))
+            edges.append(line, parse_node(path, line, words[1]), parse_node(path, line, words[2]))
     return _graph_of_named_nodes(path, names, edges)
 
 
@@ -202,16 +212,33 @@ def _declare(path: Path, line: int, names: dict[int, str], number: int, name: st
     names[number] = name
 
 
-def _graph_of_named_nodes(path: Path, names: dict[int, str], edges: list[tuple[int, int, int]]) -> Graph:
+class _Edges:
+    """Links between nodes by their numbers, and the lines that name them, as arrays: there may be many millions."""
+
+    def __init__(self) -> None:
+        self._lines, self._sources, self._targets = array("q"), array("q"), array("q")
+
+    def append(self, line: int, source: int, target: int) -> None:
+        self._lines.append(line)
+        self._sources.append(source)
+        self._targets.append(target)
+
+    def indices(self, path: Path, names: Iterable[int]) -> tuple[Int32Array, Int32Array]:
+        """The sources and targets as positions among the declared nodes; raises for a node that is not declared."""
+        index_of = {number: index for index, number in enumerate(names)}
+        sources, targets = array("i"), array("i")
+        for line, *ends in zip(self._lines, self._sources, self._targets, strict=True):
+            for end, indices in zip(ends, (sources, targets), strict=True):
+                if (index := index_of.get(end)) is None:
+                    raise UsageError(f"{path}:{line}: there is no node {end}; declare it, or leave the link out")
+                indices.append(index)
+        return np.array(sources, np.int32), np.array(targets, np.int32)
+
+
+def _graph_of_named_nodes(path: Path, names: dict[int, str], edges: _Edges) -> Graph:
     if not names:
         raise UsageError(f"{path}:1: no nodes in it; name a file with the links of a graph")
-    index_of = {number: index for index, number in enumerate(names)}
-    for line, source, target in edges:
-        for end in (source, target):
-            if end not in index_of:
-                raise UsageError(f"{path}:{line}: there is no node {end}; declare it, or leave the link out")
-    sources = np.array([index_of[source] for _, source, _ in edges], np.int32)
-    targets = np.array([index_of[target] for _, _, target in edges], np.int32)
+    sources, targets = edges.indices(path, names)
     return graph_from_edges(sources, targets, len(names), tuple(names.values()))
 
 
@@ -220,12 +247,14 @@ def _graph_of_named_nodes(path: Path, names: dict[int, str], edges: list[tuple[i
 
 def _parse_gml(path: Path) -> Graph:
     names: dict[int, str] = {}
-    edges: list[tuple[int, int, int]] = []
+    edges = _Edges()
     open_brackets: list[tuple[str, int, dict[str, str]]] = []  # key, line and attributes of each
     key, line = "", 0
     for line, text in _lines(path):
         for word in () if text.startswith("#") else _GML_TOKEN.findall(text):
             if word == "[":
+                if len(open_brackets) >= _MAX_DEPTH:
+                    raise bad_line(path, line, text, f"brackets may be {_MAX_DEPTH} deep")
                 open_brackets.append((key, line, {}))
                 key = ""
             elif word == "]":
@@ -239,11 +268,11 @@ def _parse_gml(path: Path) -> Graph:
                     source, target = (
                         parse_node(path, opened_at, attributes.get(end, "nothing")) for end in ("source", "target")
                     )
-                    edges.append((opened_at, source, target))
+                    edges.append(opened_at, source, target)
             elif not key:
                 key = word
             else:
-                if open_brackets:
+                if open_brackets and key in _GML_KEYS:
                     open_brackets[-1][2].setdefault(key, word.strip('"'))
                 key = ""
     if open_brackets:

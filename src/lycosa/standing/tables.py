@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, numbered_lines
+from lycosa.vocabulary.files import MAX_RATIO, DamagedTextError, LineTooLongError, decompressed, numbered_lines
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise, site_of
@@ -116,7 +116,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are neither empty nor comments, with their numbers."""
     try:
         with path.open("rb") as file:
-            for number, data in numbered_lines(decompressed(file), longest_line=MAX_LINE_LENGTH - 1):
+            for number, data in numbered_lines(
+                decompressed(file, max_ratio=MAX_RATIO), longest_line=MAX_LINE_LENGTH - 1
+            ):
                 try:
                     text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r ")
                 except UnicodeDecodeError:

@@ -18,6 +18,8 @@ from .errors import LycosaError
 from .locks import HAS_FLOCK, Lock
 
 BLOCK_SIZE = 1 << 20  # bytes of text read at a time
+MAX_RATIO = 100  # bytes of text for each byte of a gzipped table or graph, which compresses much less
+_MIN_BOUND = 50_000_000  # bytes of text that any file may have
 _GZIP_MAGIC = b"\x1f\x8b"
 _DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # raised by decompressing a truncated or damaged file
 
@@ -235,9 +237,32 @@ def is_gzip(file: BinaryIO) -> bool:
     return start == _GZIP_MAGIC
 
 
-def decompressed(file: BinaryIO) -> BufferedIOBase:
-    """The decompressed content of an open gzip file; any other file is returned as it is."""
-    return gzip.GzipFile(fileobj=file) if is_gzip(file) else cast(BufferedIOBase, file)
+def decompressed(file: BinaryIO, *, max_ratio: int | None = None) -> BufferedIOBase:
+    """The decompressed content of an open gzip file; any other file is returned as it is.
+
+    max_ratio: bytes of text for each byte of the file, beyond which a text of more than 50 MB counts as damaged; for
+        readers whose memory grows with the text. None for no limit.
+    """
+    if not is_gzip(file):
+        return cast(BufferedIOBase, file)
+    if max_ratio is None:
+        return gzip.GzipFile(fileobj=file)
+    return _BoundedGzipFile(file, max(_MIN_BOUND, max_ratio * os.fstat(file.fileno()).st_size))
+
+
+class _BoundedGzipFile(gzip.GzipFile):
+    """A gzip file that is damaged where its text exceeds a size."""
+
+    def __init__(self, file: BinaryIO, max_size: int):
+        super().__init__(fileobj=file)
+        self._size_left = max_size
+
+    def read1(self, size: int = -1) -> bytes:
+        data = super().read1(size)
+        self._size_left -= len(data)
+        if self._size_left < 0:
+            raise gzip.BadGzipFile("its text is so much larger than the file that it says nothing")
+        return data
 
 
 def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK_SIZE) -> Iterator[bytes]:

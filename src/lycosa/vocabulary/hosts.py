@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
+from .networks import embedded_addresses
 from .urls import hostname_of, normalise, url_and_host_spellings
 
 MAX_URL_LENGTH = 2048  # characters of a URL received from others
@@ -58,8 +59,6 @@ _SPECIAL_PURPOSE_V6 = tuple(
 )
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _PROTOCOLS_V6 = IPv6Network("2001::/23")  # IETF protocol assignments; Teredo is checked first
-_COMPATIBLE = IPv6Network("::/96")
-_NAT64 = IPv6Network("64:ff9b::/96")
 _ISATAP = 0x00005EFE  # third quarter of an address, apart from two bits; the fourth is an IPv4 address
 _ISATAP_MASK = 0xFCFFFFFF
 
@@ -134,7 +133,7 @@ def why_not_public_address(address: str) -> str | None:
     for network, kind in _SPECIAL_PURPOSE_V6:
         if ip in network:
             return kind
-    embedded = tuple(_embedded(ip))
+    embedded = tuple(embedded_addresses(ip))
     for inner in (*embedded, *_at_end_of_tunnel(ip)):
         kind_inside = _why_not_public_v4(inner)
         if kind_inside:
@@ -146,19 +145,6 @@ def why_not_public_address(address: str) -> str | None:
 
 def _why_not_public_v4(ip: IPv4Address) -> str | None:
     return next((kind for network, kind in _SPECIAL_PURPOSE_V4 if ip in network), None)
-
-
-def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses to which packets for an IPv6 address may be delivered."""
-    number = int(ip)
-    if ip.ipv4_mapped is not None:
-        yield ip.ipv4_mapped
-    elif ip in _COMPATIBLE or ip in _NAT64:
-        yield IPv4Address(number & 0xFFFFFFFF)
-    elif ip.sixtofour is not None:
-        yield ip.sixtofour
-    elif ip.teredo is not None:
-        yield from ip.teredo
 
 
 def _at_end_of_tunnel(ip: IPv6Address) -> Iterator[IPv4Address]:

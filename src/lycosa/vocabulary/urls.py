@@ -6,12 +6,14 @@
 
 import re
 from functools import cache, lru_cache
+from hashlib import blake2b
 
 import ada_url
 import xxhash
 from publicsuffixlist import PublicSuffixList
 
 from .errors import UsageError
+from .networks import SITE, network_of
 from .records import Host, Url
 from .text import whole_number
 
@@ -194,9 +196,11 @@ def _known_suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=16_384)
 def site_of(url_or_host: str) -> str:
-    """The registered domain; for an IP address, the address."""
+    """The registered domain; for an IP address, the address, or the IPv6 network that its owner has as a rule."""
     name = hostname_of(url_or_host) if "://" in url_or_host else hostname_of(f"http://{url_or_host}")
-    if ":" in name or name.replace(".", "").isdigit():
+    if ":" in name:
+        return network_of(name, SITE)
+    if name.replace(".", "").isdigit():
         return name
     return _suffixes().privatesuffix(name) or name
 
@@ -224,3 +228,13 @@ def key_of(url: str | int) -> int:
         return url
     key: int = xxhash.xxh3_64_intdigest(url.encode())
     return key - (1 << 64) if key >= 1 << 63 else key
+
+
+def visited_key_of(url: str | int) -> int:
+    """A 64-bit hash for what must not be mistaken for another URL: what was visited is not followed again.
+
+    For the hash of `key_of`, a site can compute a URL of its own that has the key of any other, within a minute.
+    """
+    if not isinstance(url, str):
+        return url
+    return int.from_bytes(blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)

@@ -33,6 +33,7 @@ _MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
 _MAX_RULES = 10_000  # for one robot
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
 _RULE_LINE = re.compile(r"\s*+(allow|dis{1,2}al{1,2}[oa]w|diasllow)[\s:]++(.*)", re.IGNORECASE)
+_ORIGIN = re.compile(r"https?://[^/]*+", re.IGNORECASE)
 _WILDCARD = re.compile(r"[*$]")
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
 
@@ -253,15 +254,12 @@ def _rules_for(text: str, token: str) -> str:
     lines: list[str] = []
     forbidden_prefixes: set[str] = set()
     rules = wildcards = 0
-    is_for_us = follows_agent_line = False
+    is_for_us = follows_agent_line = names_robots = False
     for line in text.splitlines():
         if agent := _AGENT_LINE.match(line):
-            name = agent[1].strip()
-            if name != "*":
-                name_token = _PRODUCT_TOKEN.match(name)
-                name = token if name_token and name_token[0].lower() == token else "another.robot"
+            name = _agent_of(agent[1], token)
             is_for_us = (follows_agent_line and is_for_us) or name in ("*", token)
-            follows_agent_line = True
+            follows_agent_line = names_robots = True
             line = f"User-agent: {name}"
             if not lines or lines[-1] != line:
                 lines.append(line)
@@ -271,11 +269,17 @@ def _rules_for(text: str, token: str) -> str:
             lines.append(line)
             continue
         is_first_rule, follows_agent_line = follows_agent_line, False
+        if not names_robots:  # a rule before any robot is named is for all
+            lines.append("User-agent: *")
+            names_robots = is_for_us = True
         if not is_for_us:
             if is_first_rule:  # the first rule ends the user agents of the group
                 lines.append(line)
             continue
         value = rule[2].partition("#")[0].strip()
+        if value and value[0] not in "/*" and rule[1].lower() != "allow":
+            value = _path_of(value)
+            line = f"Disallow: {value}"
         plain = _WILDCARD.split(value, maxsplit=1)[0]
         rules += 1
         wildcards += plain != value
@@ -287,3 +291,18 @@ def _rules_for(text: str, token: str) -> str:
                 forbidden_prefixes.add(prefix)
                 lines.append(f"Disallow: {prefix}")
     return "\n".join(lines)
+
+
+def _agent_of(value: str, token: str) -> str:
+    """For which robots a group is: `*`, the token, or a name that stands for all others."""
+    names = [name.strip(" \t\"'") for name in value.split(",")]  # a list is not allowed, but what it means is clear
+    if any(name[:1] == "*" and not name[1:2].strip() for name in names):
+        return "*"
+    tokens = (_PRODUCT_TOKEN.match(name) for name in names)
+    return token if any(match and match[0].lower() == token for match in tokens) else "another.robot"
+
+
+def _path_of(value: str) -> str:
+    """What a rule forbids that is not a path, but a URL, or has quotes or no slash."""
+    path = _ORIGIN.sub("", value.strip("\"'"), count=1)
+    return path if path.startswith(("/", "*")) else f"/{path}"

@@ -384,9 +384,7 @@ def read_seeds(path: Path, *, notify: Callable[[str], None] = lambda line: None)
     """
     url_file = read_url_file(path, "seeds")
     if url_file.left_out:
-        notify(
-            f"{path}: {url_file.left_out} of its entries are not pages (scripts, feeds, local files) and are left out"
-        )
+        notify(url_file.left_out_in_words(path))
     seeds = _seeds_of(url_file.lines, str(path), notify)
     if not seeds:
         raise RecipeError(f"{path}: no seeds; write one URL a line")

@@ -23,7 +23,7 @@ from lycosa.pictures.html_page import for_each_screen, html_page, section
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
-from lycosa.run.reasons import reasons_in_words
+from lycosa.run.reasons import link_in_words, reasons_in_words
 from lycosa.run.removal import REPORT_FILE
 from lycosa.run.review import SampleResult, sample_result
 from lycosa.run.topic import calibration_of
@@ -226,7 +226,9 @@ def _format_time(timestamp: float, pattern: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance, reasons_in_words(page.because, max_factors=_REASONS_SHOWN))
+    link = link_in_words(visible(page.found_on or "", 120), visible(page.anchor, 80), page.because)
+    why = f"{link}{reasons_in_words(page.because, max_factors=_REASONS_SHOWN)}"
+    return TopPage(page.title, page.url, page.relevance, why)
 
 
 def report_page(data: ReportData) -> str:
@@ -500,7 +502,7 @@ def _top_pages(data: ReportData) -> str:
         f'<tr><td class="number">{"–" if page.relevance is None else format(page.relevance, ".2f")}</td>'
         f'<td><div class="title">{_text(page.title, 120) or "(no title)"}</div>'
         f'<div class="url">{_link(page.url)}</div></td>'
-        f'<td class="why">{_text(page.why, 300)}</td></tr>\n'
+        f'<td class="why">{_text(page.why, 600)}</td></tr>\n'
         for page in data.top_pages[:PAGES_SHOWN]
     )
     if not rows:

@@ -47,6 +47,22 @@ def test_how_a_crawl_ended_is_said_without_figures(tmp_path, served, flag):
     assert [json.loads(line)["url"] for line in lines][:1] == ([HOME] if flag == "--json" else [])
 
 
+def test_a_topic_without_a_word_is_told_once(tmp_path):
+    said = lycosa("crawl", collection(tmp_path / "c", [HOME], topic='text = "x"'))
+    assert said.is_one_clear_line(1, "the topic 'x' has no usable word", "give examples")
+    assert "the examples alone decide" not in said.err
+
+
+def test_every_kind_of_outcome_is_shown(tmp_path):
+    kinds = [401, 403, 404, 410, 418, 451]
+    answers = {f"/{kind}": response(b"", f"{kind} No") for kind in kinds} | {"/": response(html("Home", "hive"))}
+    with LoopbackServer(answers) as server:
+        folder = collection(tmp_path / "c", [HOME, *(f"{HOME}{kind}" for kind in kinds)])
+        done("crawl", folder, "--resolve", server.everything[0])
+    [outcomes] = [line for line in done("show", folder).out.splitlines() if line.startswith("outcomes ")]
+    assert all(f"({kind}) 1" in outcomes for kind in kinds) and " more" not in outcomes
+
+
 def test_an_order_by_what_is_not_known_is_told(tmp_path, served):
     folder = collection(tmp_path / "c", [HOME])
     done("crawl", folder, "--pages", 3, "--resolve", served.resolve)

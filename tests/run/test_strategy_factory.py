@@ -46,7 +46,8 @@ def test_a_plug_in_that_only_the_collection_names_is_not_run(crawled: Path) -> N
     with opened(crawled, notify=messages.append, strategy="best-first") as session:
         assert session.state.settings.strategy == "best-first"
     assert messages == [
-        "the run before went by the plug-in somebody-elses, which the recipe does not name; going on by best-first"
+        "the last run used the strategy somebody-elses of a plug-in, which the recipe does not name: "
+        "best-first is used instead"
     ]
 
 

@@ -112,7 +112,7 @@ def test_a_strategy_that_the_archive_names_and_nobody_knows_is_replaced(tmp_path
     with opened(folder) as session:
         session.record(RunStart(session.clock.now(), "anchor-first", (HOME,)))
     said = done("rebuild", folder)
-    assert "the plug-in anchor-first, which the recipe does not name; going on by hunter" in said.err
+    assert "anchor-first of a plug-in, which the recipe does not name: hunter is used instead" in said.err
     crawl(folder, "--pages", 8)
     assert len(pages(folder)) == 8
 
@@ -122,3 +122,23 @@ def test_a_strategy_with_a_slip_of_the_pen_is_refused_before_the_first_crawl(tmp
     recipe = folder / "lycosa.toml"
     recipe.write_text('strategy = "best-frist"\n' + recipe.read_text(encoding="utf-8"), encoding="utf-8")
     assert lycosa("crawl", folder).is_one_clear_line(2, "no strategy 'best-frist'", "best-first")
+
+
+def test_a_crawl_goes_on_with_what_waits_if_the_recipe_names_no_seeds_any_more(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], topic='text = "honey bee hive swarm nectar"')
+    crawl(folder, "--pages", 4)
+    say(folder, 'seeds = "seeds.txt"', 'seeds = ""')
+    crawl(folder, "--pages", 7)
+    assert len(pages(folder)) == 7
+    crawl(folder)
+    assert len(pages(folder)) == 13
+    assert lycosa("crawl", folder).is_one_clear_line(2, "no seeds")
+
+
+def test_what_waits_at_public_hosts_is_not_fetched_without_a_contact(tmp_path):
+    folder = collection(tmp_path / "c", ["http://www.example.com/"], topic='text = "honey bee hive swarm nectar"')
+    world = FixedWorld({"http://www.example.com/": html("Home", "bees", [f"http://www.example.com/{n}" for n in "ab"])})
+    with WorldServer(world) as served:
+        done("crawl", folder, "--pages", 1, "--resolve", served.resolve)
+    say(folder, 'seeds = "seeds.txt"', 'seeds = ""')
+    assert lycosa("crawl", folder).is_one_clear_line(2, "www.example.com is a public host")

@@ -31,7 +31,7 @@ def test_bookmarks_and_opml_are_taken_wherever_a_file_of_urls_is(tmp_path):
         "new", tmp_path / "c", "--examples", tmp_path / "bookmarks.html", "--seeds", tmp_path / "feeds.opml",
         "--seed", "https://hives.example/",
     )  # fmt: skip
-    assert f"{tmp_path / 'bookmarks.html'}: 2 of its entries are not pages" in said.err
+    assert f"{tmp_path / 'bookmarks.html'}: 2 entries are not pages" in said.err
     assert (tmp_path / "c/seeds.txt").read_text() == "https://hives.example/\nhttps://combs.example/\n"
     good = (tmp_path / "c/examples/good.txt").read_text()
     assert good == "https://hives.example/a?x=1&y=2\nhttp://combs.example/\n"
@@ -50,7 +50,7 @@ def test_a_recipe_may_name_bookmarks_and_a_run_may_add_seeds(tmp_path):
         "http://combs.example/",
         "http://bees.example/more",
     }
-    assert "2 of its entries are not pages" in said.err
+    assert "2 entries are not pages" in said.err
     assert "'wax.example/more' is taken for https://wax.example/more" in again.err
 
 

@@ -146,7 +146,7 @@ def test_limits_that_flags_gave_and_the_next_run_has_not_are_told(tmp_path):
     with LoopbackServer(AWKWARD) as server:
         crawled(folder, server, "--include-host", "a.example", "--exclude-url", "*/list*", "--pages", 3)
         said = crawled(folder, server, "--include-host", "a.example", "--pages", 4)
-        assert "the run before was limited by --exclude-url '*/list*', and this one is not" in said.err
+        assert "the last run was limited by --exclude-url '*/list*', and this one is not" in said.err
         assert "was limited" not in crawled(folder, server, "--pages", 5, "--include-host", "a.example").err
 
 

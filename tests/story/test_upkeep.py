@@ -261,7 +261,7 @@ def test_a_pattern_is_not_forgotten_but_told_from_a_name(folder, what):
 
 def test_the_end_of_a_name_is_not_the_name_of_a_host(folder):
     end = pages(folder)[0].split("/")[2].rpartition(".")[2]
-    assert "Hosts ending in this name must be forgotten one by one: " in done("forget", folder, end).out
+    assert "To forget hosts with this ending, give the whole name of each: " in done("forget", folder, end).out
 
 
 def test_forgetting_what_is_not_there_forgets_nothing(folder):

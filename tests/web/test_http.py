@@ -337,6 +337,18 @@ def test_loopback_is_open_to_those_who_ask_for_it() -> None:
         assert fetched(server, f"http://127.0.0.1:{server.port}/", resolve=(), allow_private=True).content == PAGE
 
 
+@pytest.mark.parametrize("entry", ["a.example:8080=127.0.0.1:80", "localhost:1=[::1]:80"])
+def test_resolve_says_that_a_host_has_no_port(entry):
+    host = entry.partition(":")[0]
+    with pytest.raises(UsageError, match=f"write the host without its port, as in '{host}="):
+        curl_connect_to(entry)
+
+
+@pytest.mark.parametrize("entry", ["[::1]=127.0.0.1:80", "::1=127.0.0.1:80", "[2001:db8::7]=[::1]:80"])
+def test_resolve_takes_the_colons_of_an_address_for_no_port(entry):
+    assert curl_connect_to(entry).startswith("[")
+
+
 def test_resolve_sends_a_host_to_an_address_and_leaves_the_others_alone() -> None:
     with LoopbackServer({"/": response(PAGE)}) as server:
         only = [f"A.example=127.0.0.1:{server.port}"]

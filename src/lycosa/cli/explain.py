@@ -10,7 +10,7 @@ from lycosa import api
 from lycosa.collection.rows import FetchRow, LookRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
-from lycosa.run.reasons import reasons_in_words, shown_priority
+from lycosa.run.reasons import link_in_words, reasons_in_words, shown_priority
 from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
@@ -113,9 +113,9 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
         elif page.duplicate_of:
             lines.append(f"  nearly the same as {page.duplicate_of}")
         if facts["original"] == page.url:
-            lines.append("  the original of pages that are nearly the same, as the most important of them")
-        elif facts["original"] is not None:
-            lines.append(f"  taken for a copy of {facts['original']}")
+            lines.append("  other pages are nearly the same; this is the most important of them")
+        elif facts["original"] not in (None, page.duplicate_of):
+            lines.append(f"  the most important of the pages that are nearly the same: {facts['original']}")
         if page.truncated:
             key = "max_body" if page.truncated == "length" else "timeout"
             lines.append(f"  truncated at {page.bytes:,} bytes (limit: {key} in [requests] of lycosa.toml)")
@@ -149,9 +149,8 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
 
 
 def _reasons_line(page: PageRow | Candidate, max_factors: int | None) -> str:
-    as_what = f" as “{page.anchor}”" if page.anchor else ""
-    link = f"linked{as_what} from {page.found_on}; " if page.found_on else ""
-    reasons = visible(link + reasons_in_words(page.because, max_factors=max_factors), _MAX_REASONS)
+    link = link_in_words(page.found_on, page.anchor, page.because)
+    reasons = visible(f"{link}{reasons_in_words(page.because, max_factors=max_factors)}", _MAX_REASONS)
     score = shown_priority(page.priority, page.because)
     return f"{_WHY}{reasons}; score {score:.3f}, {counted(page.depth, 'click')} from a seed"
 

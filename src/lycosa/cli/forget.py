@@ -23,7 +23,7 @@ def forget(
     if not done.was_known:
         line += f": {name} had nothing from {visible(done.name, 200)}; it will not be fetched from now on"
         if done.similar_hosts:
-            line += f". Hosts ending in this name must be forgotten one by one: {', '.join(done.similar_hosts)}"
+            line += f". To forget hosts with this ending, give the whole name of each: {', '.join(done.similar_hosts)}"
     typer.echo(line)
     if done.was_known:
         typer.echo("other pages that link to it stay as their servers sent them; forget those too if they must go")

@@ -23,7 +23,7 @@ _LABELS = {"good": True, "bad": False, "+": True, "-": False}
 
 def label(
     name: Name,
-    urls: Annotated[list[str] | None, typer.Argument(metavar="URL", help="http://… or https://…")] = None,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="URL…", help="One page or several: https://…")] = None,
     good: Annotated[bool, typer.Option("--good", help="The pages are on the topic.")] = False,
     bad: Annotated[bool, typer.Option("--bad", help="The pages are not.")] = False,
     file: Annotated[

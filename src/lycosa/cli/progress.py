@@ -134,7 +134,7 @@ class Progress:
         of_target = f" of {stats.target}" if stats.target is not None else ""
         parts = [
             f"{pages}{of_target} {noun}",
-            *(stats.notes or (_relevant(stats.highlighted, pages, is_estimate=scores.is_estimate),)),
+            *(stats.notes or ((_relevant(stats.highlighted, pages, is_estimate=scores.is_estimate),) if pages else ())),
             *_mean_standing(scores),
             *_latest_pages(scores),
             *_through_readers(stats.through_readers),
@@ -242,8 +242,9 @@ def _errors(number: int) -> str:
 
 
 def _relevant(relevant: int, pages: int, *, is_estimate: bool) -> str:
-    share = f"{relevant / pages:.0%}" if pages else "–"
-    return f"{share} relevant{' (estimate)' if is_estimate else ''}"
+    if not pages:
+        return "no pages yet"
+    return f"{relevant / pages:.0%} relevant{' (estimate)' if is_estimate else ''}"
 
 
 def _duration(seconds: float) -> str:

@@ -18,6 +18,7 @@ from lycosa.vocabulary.text import counted, visible
 from .options import Json, Name, command, print_json
 
 _CHANGES_SHOWN = 5  # the latest
+_OUTCOMES_SHOWN = 12  # kinds, such as denied (403)
 
 
 def show(name: Name, as_json: Json = False) -> None:
@@ -95,7 +96,7 @@ def _lines(name: str, overview: Overview) -> list[str]:
         *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, overview.changes),
         ("waiting", counted(overview.waiting, "URL")),
-        ("outcomes", _counts(overview.outcomes)),
+        ("outcomes", _counts(overview.outcomes, _OUTCOMES_SHOWN)),
         *(("left out", str(omission)) for omission in overview.left_out),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),

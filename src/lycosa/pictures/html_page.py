@@ -72,7 +72,7 @@ td + td, th + th { padding-left: 4px; }
 .url { color: var(--faint); font-size: 13px; }
 .url a { color: var(--blue); text-decoration: none; }
 .url a:hover { text-decoration: underline; }
-.why { color: var(--faint); font-size: 13px; min-width: 130px; width: 32%; }
+.why { color: var(--faint); font-size: 13px; min-width: 130px; width: 32%; overflow-wrap: anywhere; }
 .none { color: var(--faint); }
 footer { color: var(--faint); font-size: 13px; padding-bottom: 36px; }
 @media (max-width: 640px) { h1 { font-size: 27px; } .cards { grid-template-columns: 1fr 1fr; }

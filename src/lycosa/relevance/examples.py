@@ -34,7 +34,7 @@ def read_examples(path: Path, *, notify: Callable[[str], None] = lambda line: No
     """
     listed = read_url_file(path, "examples")
     if listed.left_out:
-        notify(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
+        notify(listed.left_out_in_words(path))
     examples = [_example(path, line, notify) for line in listed.lines]
     if not examples:
         raise RecipeError(f"{path} has no examples; write one URL, file name or text a line")

@@ -13,6 +13,7 @@ from lycosa.vocabulary.text import visible
 from lycosa.web.outcomes import outcome_in_words, was_requested
 
 from .forgotten import is_forgotten, read_forgotten
+from .reasons import was_redirected
 
 _MAX_PATH_LENGTH = 50  # pages
 _MAX_SEEDS = 5  # seeds whose outcomes are named
@@ -66,8 +67,23 @@ def link_path_to(catalog: Queries, page: PageRow) -> list[PageRow | Url]:
         seen.add(found_on)
         parent = catalog.page(found_on)
         path.append(parent or found_on)
-        found_on = parent.found_on if parent else None
+        if parent is None and was_redirected(page.because):
+            parent = _page_with_the_link(catalog, found_on, page.depth - 1)
+            if parent is not None and parent.url not in seen:
+                seen.add(parent.url)
+                path.append(parent)
+        if parent is None:
+            break
+        page, found_on = parent, parent.found_on
     return path[::-1]
+
+
+def _page_with_the_link(catalog: Queries, url: Url, depth: int) -> PageRow | None:
+    """The first page at a depth that links to a URL which redirected, so that it is not stored itself."""
+    if depth < 0:  # a seed
+        return None
+    linking = (catalog.page(parent.url) for parent in catalog.parents(url, _MAX_PARENTS))
+    return next((page for page in linking if page is not None and page.depth == depth), None)
 
 
 def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:

@@ -204,10 +204,12 @@ class LiveRun:
                     f"{session.folder}: every example is labelled both good and bad, so there is nowhere to start; "
                     "remove one of the two labels, or give seeds"
                 )
-            raise RecipeError(
-                f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
-                "or give examples as URLs, or start from the pages of an access log with --logs"
-            )
+            if not len(session.frontier):
+                raise RecipeError(
+                    f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
+                    "or give examples as URLs, or start from the pages of an access log with --logs"
+                )
+            require_contact(session, settings.resolve, more_seeds=session.state.seeds)
         if log is not None:
             require_contact(session, settings.resolve, log.access_log.urls)
         map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
@@ -225,7 +227,7 @@ class LiveRun:
         self._notify_default_strategy()
         if dropped := session.limits_dropped(recipe.scope):
             session.notify(
-                f"the run before was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
+                f"the last run was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
                 f"[scope] in {session.folder / FILE_NAME} for all"
             )
         self.begin(

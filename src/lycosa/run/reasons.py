@@ -68,6 +68,27 @@ def reasons_in_words(because: Mapping[str, JsonValue], *, max_factors: int | Non
     return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
 
+def link_in_words(found_on: str | None, anchor: str, because: Mapping[str, JsonValue]) -> str:
+    """The link by which a URL was found, to stand before its reasons; empty for a seed.
+
+    >>> link_in_words("http://a.example/", "Bees", {})
+    'linked as “Bees” from http://a.example/; '
+    >>> link_in_words("http://a.example/old", "Bees", {"redirected": True})
+    'redirected from http://a.example/old, linked as “Bees”; '
+    """
+    if not found_on:
+        return ""
+    as_what = f" as “{anchor}”" if anchor else ""
+    if was_redirected(because):
+        return f"redirected from {found_on}{f', linked{as_what}' if as_what else ''}; "
+    return f"linked{as_what} from {found_on}; "
+
+
+def was_redirected(because: Mapping[str, JsonValue]) -> bool:
+    """Whether a URL was found as the target of a redirect."""
+    return bool(because.get("redirected"))
+
+
 def shown_priority(priority: float, because: Mapping[str, JsonValue]) -> float:
     """The priority for people: of `crawl-ai`, minus the time on its clock since the start of the crawl.
 

@@ -144,7 +144,8 @@ def _permitted_strategy(
             return strategy, {}
         return strategy, options
     notify(
-        f"the run before went by the plug-in {strategy}, which the recipe does not name; going on by {recipe.strategy}"
+        f"the last run used the strategy {strategy} of a plug-in, which the recipe does not name: "
+        f"{recipe.strategy} is used instead"
     )
     return recipe.strategy, recipe.options
 

@@ -427,8 +427,8 @@ class TopicJudge:
         if self._topic.examples:
             return f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
         return (
-            f"{self._folder}: the topic {self._topic.text!r} has no word that tells pages apart; "
-            f"say it in other words in {FILE_NAME}, or give examples"
+            f"{self._folder}: the topic {self._topic.text!r} has no usable word; "
+            f"describe it in other words in {FILE_NAME}, or give examples"
         )
 
     def save(self, model: TrainedRelevance) -> None:
@@ -451,9 +451,9 @@ class TopicJudge:
         for value in self.examples.contradictory:
             yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
         text = self._topic.text
-        if text and not self.words:
-            yield f"the topic {visible(text, 100)!r} has no word that tells pages apart: the examples alone decide"
         good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
+        if text and not self.words and good:  # without examples, no model can be made, which says why
+            yield f"the topic {visible(text, 100)!r} has no usable word, so the examples alone decide"
         yield from example_warnings(
             self._pages_of(good, find_page), self._pages_of(self.examples.bad, find_page), topic=text
         )

@@ -41,6 +41,15 @@ class UrlFile(NamedTuple):
     lines: list[NumberedLine]
     left_out: int = 0
 
+    def left_out_in_words(self, path: Path) -> str:
+        """
+        >>> UrlFile([], 1).left_out_in_words(Path("bookmarks.html"))
+        'bookmarks.html: 1 entry is not a page (scripts, feeds, local files) and was left out'
+        """
+        some = "entry is not a page" if self.left_out == 1 else "entries are not pages"
+        were = "was" if self.left_out == 1 else "were"
+        return f"{path}: {self.left_out:,} {some} (scripts, feeds, local files) and {were} left out"
+
 
 def read_url_file(path: Path, what: str) -> UrlFile:
     """The lines of a file without blank lines and comments (#); of bookmarks and OPML, the URLs of pages.

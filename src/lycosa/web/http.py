@@ -32,6 +32,7 @@ _BAD_PORTS = frozenset(
     )
 )  # fmt: skip
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
+_PORT_AT_END = re.compile(r":[0-9]+$")
 _UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
 _PROXY = re.compile(r"(?:(?:https?|socks[45][ah]?)://)?[^/\s]+/?", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -71,6 +72,11 @@ def _parse_resolve(entry: str) -> tuple[str, str, int]:
     host, _, target = entry.strip().rpartition("=")
     address, _, port = target.rpartition(":")
     host = host.strip().lower().removeprefix("[").removesuffix("]")
+    if _PORT_AT_END.search(host) and host.count(":") == 1:
+        raise UsageError(
+            f"--resolve {entry!r}: write the host without its port, as in "
+            f"{host.partition(':')[0] + '=' + target.strip()!r}; all of its ports are reached there"
+        )
     try:
         address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
         number = whole_number(port, maximum=65_535)

@@ -55,8 +55,8 @@ demo: setup
 	@$(BIN)/lycosa demo
 
 style: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks training docs examples
+	$(BIN)/ruff format --check src tests benchmarks training docs examples
 
 types: setup
 	$(BIN)/mypy

@@ -2,8 +2,8 @@
 
 python fit.py --passages DIRECTORY --embedded DIRECTORY [--out FILE] [--dimensions 160] [--epochs 5]
 
-The teacher's vectors y of the passages are projected on their first principal axes. The table's vectors v_w are found by
-Adam, such that for the words of each passage the sum of their vectors points where the teacher's does:
+The teacher's vectors y of the passages are projected on their first principal axes. The table's vectors v_w are found
+by Adam, such that for the words of each passage the sum of their vectors points where the teacher's does:
 
     minimise  mean over passages of  1 - cos(Σ_w (1 + ln count_w) v_w, y)  +  decay * Σ_w |d_w|²,
     v_w = exp(g_w) (u_w a / (a + p_w) + d_w),

@@ -3,8 +3,8 @@
 python vocabulary.py --debs DIRECTORY --teacher DIRECTORY --passages DIRECTORY
 
 The words are those that the teacher's tokenizer knows whole and those of three passages or more. A form is a word of
-the passages or of Debian's list `wamerican-large` that has the same English stem (Snowball) as a word of the table, or the stem
-itself; it is written behind the commonest such word, "word form form ...", and shares its vector.
+the passages or of Debian's list `wamerican-large` that has the same English stem (Snowball) as a word of the table, or
+the stem itself; it is written behind the commonest such word, "word form form ...", and shares its vector.
 """
 
 import argparse

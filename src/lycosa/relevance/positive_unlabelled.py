@@ -173,23 +173,23 @@ class _Documents:
         self._columns = np.empty(len(codes), np.intp)
         self._columns[by_code] = np.repeat(np.argsort(order), np.diff(begins, append=len(codes)))
         counts = np.concatenate([terms.counts for terms in pages]).astype(np.float64)
-        containing = np.bincount(self._columns, minlength=len(self.words))
-        self._idf = np.log((1 + len(pages)) / (1.0 + containing)) + 1.0
+        document_frequencies = np.bincount(self._columns, minlength=len(self.words))
+        self._idf = np.log((1 + len(pages)) / (1.0 + document_frequencies)) + 1.0
         values = (1.0 + np.log(counts)) * self._idf[self._columns]
         lengths = np.sqrt(np.bincount(self._rows, values * values))
         self._values = values / lengths[self._rows]
-        self.kernel = self._kernel(containing)
+        self.kernel = self._kernel(document_frequencies)
         self.meaning = _score_meaning(pages, self.kinds)
         if sum(int(terms.counts.sum()) for terms in pages_by_kind[_GOOD]) < _FEW_WORDS:
             self._weight_of_meaning = _MEANING_WEIGHT_OF_FEW_WORDS
         else:
             self._weight_of_meaning = _MEANING_WEIGHT_BESIDE_BAD if other_kind == _BAD else _MEANING_WEIGHT
 
-    def _kernel(self, containing: NDArray[np.int64]) -> Floats:
+    def _kernel(self, document_frequencies: NDArray[np.int64]) -> Floats:
         """Words that occur on a single page affect only its length, which is 1."""
-        is_shared = containing[self._columns] > 1
-        column_of = np.cumsum(containing > 1) - 1
-        dense = np.zeros((len(self.kinds), int(np.count_nonzero(containing > 1))), np.float32)
+        is_shared = document_frequencies[self._columns] > 1
+        column_of = np.cumsum(document_frequencies > 1) - 1
+        dense = np.zeros((len(self.kinds), int(np.count_nonzero(document_frequencies > 1))), np.float32)
         dense[self._rows[is_shared], column_of[self._columns[is_shared]]] = self._values[is_shared]
         kernel = (dense @ dense.T).astype(np.float64)
         np.fill_diagonal(kernel, 1.0)
@@ -363,13 +363,13 @@ def _share_on_topic(good: Floats, others: Floats, pages: int) -> float:
     """The estimated share of the pages of a crawl that are on the topic, shrunk to a prior.
 
     If the others form two groups with a gap between them, it is the share of the upper one. Otherwise, the least ratio
-    r of tails, P(other > t) / P(good > t), with t around the median of the good, is an upper bound, and the odds of the
-    share are estimated as r + 0.02. Then, with n pages,
+    of tails, P(other > t) / P(good > t), with t around the median of the good, is an upper bound, and the odds of the
+    share are estimated as this ratio + 0.02. Then, with n pages and m = 120, or 10 if there are two groups,
 
-        share' = (n share + 120 * 0.25) / (n + 120),
+        share' = (n share + m * 0.25) / (n + m),
 
-    since in short crawls, whose length goes by the size of the topic, r says little. The numbers were fitted on crawls
-    of 150 to 1,000 pages whose truth is known.
+    since in short crawls, whose length depends on the size of the topic, the scores say little about the share. The
+    numbers were fitted on crawls of 150 to 1,000 pages whose truth is known.
     """
     gap = _gap_below(good, others)
     if gap is not None:

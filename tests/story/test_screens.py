@@ -249,6 +249,8 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         assert "what is it about?" in page.inner_text("[role=alert]")
         page.fill("[name=examples]", "\n".join(good))
         page.click("form.form button")
+        page.wait_for_selector("[name=pages]")
+        _crawl_on_when_the_harvest_dries_up(tmp_path / "bees")
         page.fill("[name=pages]", "100000")
         page.click("[value=start]")
         page.wait_for_selector("#live [value=pause]")
@@ -299,6 +301,13 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         assert set(Path(download.value.path()).read_text().split()) == _urls(tmp_path / "bees")
         context.close()
     assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+def _crawl_on_when_the_harvest_dries_up(folder):
+    recipe = folder / "lycosa.toml"
+    text = recipe.read_text(encoding="utf-8")
+    assert "# dry_after = 1000 " in text
+    recipe.write_text(text.replace("# dry_after = 1000 ", "dry_after = 0 "), encoding="utf-8")
 
 
 def _press_slowly(page, button):

@@ -6,8 +6,8 @@
 
 `Loop.step` is one iteration: it turns a candidate and its fetch into a visit, and the links of the page into new
 candidates. It is synchronous and does not fetch: a live crawl keeps many fetches in flight around it, the lab calls it
-in a plain `for`. Stored pages that are fetched again go through the same step, in a lane of their own; the strategy
-sees only their new links.
+in a plain `for`. Stored pages that are fetched again go through the same step, by a queue of their own in the frontier
+(a lane); the strategy sees only their new links.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -104,7 +104,7 @@ class Loop:
 
     def retry(self, candidate: Candidate, fetch: Fetch) -> bool:
         """Puts a candidate back into the frontier if its fetch is to be retried, and holds its host if the response
-        asks for it; returns whether it will be retried.
+        asks for it, or for the backoff after a failure; returns whether it will be retried.
 
         A refresh has one attempt per page: the failure is recorded, and the policy decides when to try again.
         """
@@ -144,6 +144,7 @@ class Loop:
     def follow_links(self, visit: Visit) -> Sequence[Skip]:
         """Lets the strategy learn from a visit and queues what it proposes; returns what was skipped."""
         candidate, fetch = visit.candidate, visit.fetch
+        # Skips: waiting URLs beyond a limit of pages that this page fills. A refresh fills none.
         skips = self.frontier.settle(candidate.url, is_kept=visit.is_kept and visit.change is None)
         if visit.change is not None:
             has_moved = visit.change is Change.VANISHED and fetch.location is not None

@@ -87,7 +87,7 @@ def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
         targets=frozenset(topic.other_entries) or None,
         similarity=pool.similarity,
         rank=pool.rank,
-        standing=world.status_of if world.status_of(topic.seeds[0]) is not None else None,
+        standing=world.standing_of if world.standing_of(topic.seeds[0]) is not None else None,
     )
 
 

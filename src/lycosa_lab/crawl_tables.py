@@ -191,7 +191,7 @@ class CrawlTables:
         return f"Means over {len(self.outcomes)} topics; thin bars are standard errors."
 
 
-def evaluators_claim(study: str, tables: CrawlTables, *, world: str) -> Claim:
+def classifier_accuracy_claim(study: str, tables: CrawlTables, *, world: str) -> Claim:
     """The accuracy of the evaluation classifiers, to which the synthetic world was fitted."""
     accuracy = summary(row["evaluator_accuracy"] for row in tables.model_rows())
     topped_up = sum(row["topped_up"] for row in tables.model_rows())

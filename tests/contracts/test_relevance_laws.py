@@ -36,7 +36,7 @@ MAKERS: dict[str, Callable[[], Relevance]] = {
     "any keyword": lambda: Keywords(["spider", "wolf spider", "/sp[iy]der/"]),
     "all keywords": lambda: Keywords(["spider", "web"], need="all"),
     "share of keywords": lambda: Keywords(["spider", "web", "silk"], need="share"),
-    "taxonomy": lambda: Taxonomy.train(TOPICS).judge("spiders"),
+    "taxonomy": lambda: Taxonomy.train(TOPICS).relevance_model("spiders"),
     "url": lambda: UrlPattern(["http://*/", "/wiki/"]),
     "all": lambda: All([Cosine("spider"), Keywords(["web"], need="share")]),
     "either": lambda: Either([Cosine("spider"), UrlPattern(["*/none"])]),

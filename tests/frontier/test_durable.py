@@ -94,6 +94,19 @@ def test_a_sample_of_what_waits_is_one_in_so_many_arrivals_with_priorities() -> 
         waiting_sample(connection, 99)
 
 
+@pytest.mark.parametrize(
+    "damage", [b"{", b'{"url":"http://a.example/","priority":"x"}', b'{"url":"http://a.example/","anchor":"\xff"}']
+)
+def test_a_waiting_url_whose_candidate_is_damaged_is_taken_without_its_reasons(damage: bytes) -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = reopened(connection)
+    frontier.put([Candidate(Url("http://a.example/"), 0.5, anchor="bees")])
+    frontier.save()
+    frontier = reopened(connection)
+    connection.execute("UPDATE frontier SET candidate = ?", (damage,))
+    assert order_of(frontier) == [Candidate(Url("http://a.example/"), 0.5)]
+
+
 @pytest.mark.parametrize("in_memory", [5, 1_000])
 def test_a_frontier_gives_the_sample_that_its_table_would_have(in_memory: int) -> None:
     connection = sqlite3.connect(":memory:")

@@ -109,7 +109,7 @@ def test_claims_follow_from_the_tables(results: Results) -> None:
         claims.churn_order(tables["runs"]),
         claims.factors(tables["runs"]),
         claims.replication(tables["replicas"]),
-        claims.settles(tables["runs"]),
+        claims.index_transfers_settle(tables["runs"]),
         claims.hit_rate(tables["runs"]),
         claims.clusters(tables["clusters"]),
     ]
@@ -128,9 +128,14 @@ def run_rows(**messages: float) -> list[dict[str, Any]]:
 
 def test_a_claim_fails_where_buddies_save_nothing() -> None:
     rows = run_rows()
-    for claim in (claims.static_order(rows), claims.churn_order(rows), claims.factors(rows), claims.settles(rows)):
+    for claim in (
+        claims.static_order(rows),
+        claims.churn_order(rows),
+        claims.factors(rows),
+        claims.index_transfers_settle(rows),
+    ):
         assert claim.holds is False
-    assert "transfers per query after below before: 0.1 and 0.1, p = 1" in claims.settles(rows).reason
+    assert "transfers per query after below before: 0.1 and 0.1, p = 1" in claims.index_transfers_settle(rows).reason
 
 
 def test_the_parts_are_held_against_each_other_one_by_one() -> None:

@@ -62,7 +62,7 @@ def test_probabilities_sum_to_one_and_each_can_be_asked_for_alone(
     found = taxonomy.probabilities(asked)
     assert found.sum() == pytest.approx(1.0)
     for topic, probability in zip(taxonomy.topics, found, strict=True):
-        assert taxonomy.probability(asked, topic) == taxonomy.judge(topic).relevance(asked) == probability
+        assert taxonomy.probability(asked, topic) == taxonomy.relevance_model(topic).relevance(asked) == probability
     assert taxonomy.probability(asked, taxonomy.best(asked)) == found.max()
 
 
@@ -93,16 +93,16 @@ def many_topics(topics: int, each: int, *, seed: int) -> dict[str, list[Page]]:
 
 def test_accuracy_is_that_on_pages_not_learnt_from() -> None:
     examples = many_topics(6, 12, seed=1)
-    accuracy = Taxonomy.accuracy(examples, seed=5)
+    accuracy = Taxonomy.recall_by_topic(examples, seed=5)
     assert list(accuracy) == list(examples)
     assert min(accuracy.values()) >= 0.75
-    assert accuracy == Taxonomy.accuracy(examples, seed=5)
+    assert accuracy == Taxonomy.recall_by_topic(examples, seed=5)
 
 
 def test_topics_without_a_difference_are_told_apart_no_better_than_by_chance() -> None:
     rng = random.Random(3)
     pages = [page_of_terms({f"w{rng.randrange(300)}": 1 for _ in range(20)}) for _ in range(400)]
-    accuracy = Taxonomy.accuracy({"one": pages[:200], "two": pages[200:]}, seed=1)
+    accuracy = Taxonomy.recall_by_topic({"one": pages[:200], "two": pages[200:]}, seed=1)
     assert 0.3 < sum(accuracy.values()) / 2 < 0.7
 
 
@@ -147,12 +147,12 @@ def test_topics_that_cannot_be_learnt_are_told(examples: dict[str, list[dict[str
 
 def test_a_topic_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(RecipeError, match="bees, ships, cakes"):
-        taxonomy_of(THREE).judge("trains")
+        taxonomy_of(THREE).relevance_model("trains")
 
 
 def test_one_page_of_a_topic_cannot_be_learnt_and_tried() -> None:
     with pytest.raises(RecipeError, match="'two'"):
-        Taxonomy.accuracy({"one": [page(bee=1), page(bee=2)], "two": [page(ship=1)]})
+        Taxonomy.recall_by_topic({"one": [page(bee=1), page(bee=2)], "two": [page(ship=1)]})
 
 
 PLAIN: dict[str, JsonValue] = taxonomy_of({"bees": [{"bee": 1}], "ships": [{"ship": 2}]}).to_plain()

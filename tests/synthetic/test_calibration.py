@@ -95,7 +95,7 @@ def test_without_status_homophily_no_distance_shows_any() -> None:
     pairs = sample_pairs(world, list(world.urls()), 12_000, random.Random(1))
     for level in pairs.values():
         rho = spearman(
-            [world.status_of(root) or 0.0 for root, _ in level], [world.status_of(page) or 0.0 for _, page in level]
+            [world.standing_of(root) or 0.0 for root, _ in level], [world.standing_of(page) or 0.0 for _, page in level]
         )
         assert abs(rho) < 0.04
 
@@ -186,7 +186,7 @@ def _named(world: object) -> dict[str, float]:
 
 def test_a_world_gives_the_statistics_it_can() -> None:
     class WithoutTruth(_Told):
-        def status_of(self, url: object) -> None:
+        def standing_of(self, url: object) -> None:
             return None
 
         def directory(self) -> tuple[()]:

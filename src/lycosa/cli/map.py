@@ -260,7 +260,7 @@ def learn_topics(
     with elapsed_notice("learning the topics", quiet=as_json):
         examples = examples_in_folders(folder)
         taxonomy = Taxonomy.train(examples)
-        accuracy = Taxonomy.accuracy(examples)
+        accuracy = Taxonomy.recall_by_topic(examples)
     save_taxonomy(taxonomy, out)
     if as_json:
         results = {topic: {"examples": len(pages), "accuracy": accuracy[topic]} for topic, pages in examples.items()}

@@ -55,8 +55,8 @@ class _Priority(Struct):
     priority: Score
 
 
-_retries_and_hops_of = msgspec.json.Decoder(_RetriesAndHops).decode
-_priority_of = msgspec.json.Decoder(_Priority).decode
+_decode_retries_and_hops = msgspec.json.Decoder(_RetriesAndHops).decode
+_decode_priority = msgspec.json.Decoder(_Priority).decode
 
 
 class DurableFrontier(MemoryFrontier):
@@ -64,6 +64,9 @@ class DurableFrontier(MemoryFrontier):
 
     Changes are buffered until `save` writes them; the owner of the connection commits. URLs in flight stay in the table
     until they are settled, and so wait again after a kill.
+
+    A boosted URL is one that the user put first, by itself or by its host: `BOOST` is added to its priority. A host is
+    dormant while none of its waiting URLs is in memory.
 
     About `in_memory` waiting URLs are in memory as entries of the queue. Each further one takes some 12 bytes, and a
     million of these 20 bytes more, so that a URL that is found again need not be read. This does not affect the order
@@ -146,7 +149,7 @@ class DurableFrontier(MemoryFrontier):
             return stored
         try:
             return self._decode(stored)
-        except (msgspec.DecodeError, RecursionError, TypeError):  # damaged
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):  # damaged
             return Candidate(entry.url, -entry.rank - self._boost_of(entry.url))
 
     def _delete_candidate(self, entry: QueueEntry) -> None:
@@ -253,8 +256,8 @@ def _without_older_boost(candidate: Candidate) -> Candidate:
 def _entry_of(row: FrontierRow) -> QueueEntry:
     arrival, url, priority, candidate = row
     try:
-        saved = candidate if isinstance(candidate, Candidate) else _retries_and_hops_of(candidate)
-    except (msgspec.DecodeError, RecursionError, TypeError) as error:
+        saved = candidate if isinstance(candidate, Candidate) else _decode_retries_and_hops(candidate)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
     retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
     return QueueEntry(-priority, arrival, url, retries_and_hops)
@@ -267,8 +270,8 @@ def _folder_of(connection: sqlite3.Connection) -> Path | None:
 
 
 def _rows(connection: sqlite3.Connection) -> Iterator[FrontierRow]:
-    """Every row of the table; raises sqlite3.DatabaseError for a damaged one."""
-    cursor = connection.execute(f"SELECT {_COLUMNS} FROM frontier")
+    """Every row of the table in order of arrival; raises sqlite3.DatabaseError for a damaged one."""
+    cursor = connection.execute(f"SELECT {_COLUMNS} FROM frontier ORDER BY arrival")
     while rows := cursor.fetchmany(256):
         try:
             yield from msgspec.convert(rows, list[FrontierRow])
@@ -332,10 +335,10 @@ def _saved_priorities(connection: sqlite3.Connection, arrivals: Sequence[int]) -
     try:
         rows = msgspec.convert(list(_selected(connection, arrivals, _PRIORITY_COLUMNS)), list[FrontierRow])
         return {
-            row.arrival: (row.url, row.priority if row.candidate is None else _priority_of(row.candidate).priority)
+            row.arrival: (row.url, row.priority if row.candidate is None else _decode_priority(row.candidate).priority)
             for row in rows
         }
-    except (msgspec.DecodeError, RecursionError, TypeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 
 

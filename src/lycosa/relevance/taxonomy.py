@@ -29,7 +29,7 @@ class Taxonomy:
     Words of no example are ignored. A topic "none of the others" needs examples of its own.
 
     pages: number of examples of each topic.
-    codes: the known words, as sorted codes.
+    codes: the known words, as sorted 64-bit hashes.
     counts: how often each known word (rows) occurs in the examples of each topic (columns).
     smoothing: pseudo-count of every word in every topic.
 
@@ -61,10 +61,11 @@ class Taxonomy:
         return cls._from_samples(training, smoothing)
 
     @classmethod
-    def accuracy(
+    def recall_by_topic(
         cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, limit: int = MAX_PAGES
     ) -> dict[str, float]:
-        """The share of pages of each topic that are classified as it: trained on two thirds, tested on the others."""
+        """The recall of each topic: the share of its pages that are classified as it, trained on two thirds of the
+        examples and tested on the others."""
         random = Random(seed)
         training: dict[str, list[Page]] = {}
         held_out: dict[str, list[Page]] = {}
@@ -111,7 +112,7 @@ class Taxonomy:
         """The most probable topic."""
         return self.topics[int(self._log_joint(page).argmax())]
 
-    def judge(self, topic: str) -> "TopicRelevance":
+    def relevance_model(self, topic: str) -> "TopicRelevance":
         """The relevance model of one of the topics."""
         return TopicRelevance(self, self._topic_index(topic))
 
@@ -185,7 +186,7 @@ class _BagOfWords:
     def __init__(self, pages: Sequence[Page]):
         counted = [page.words.term_counts for page in pages]
         codes = np.concatenate([codes for codes, _ in counted])
-        self.codes, indices, self.containing = np.unique(codes, return_inverse=True, return_counts=True)
+        self.codes, indices, self.document_frequencies = np.unique(codes, return_inverse=True, return_counts=True)
         weights = np.concatenate([counts for _, counts in counted])
         self.counts: Counts = np.bincount(indices, weights, minlength=len(self.codes)).astype(np.int64)
 
@@ -195,8 +196,10 @@ def _commonest(bags: Sequence[_BagOfWords], limit: int) -> Codes:
     codes, indices = np.unique(np.concatenate([bag.codes for bag in bags]), return_inverse=True)
     if len(codes) <= limit:
         return codes
-    containing = np.bincount(indices, np.concatenate([bag.containing for bag in bags]), minlength=len(codes))
-    return np.sort(codes[np.argsort(-containing, kind="stable")[:limit]])
+    document_frequencies = np.bincount(
+        indices, np.concatenate([bag.document_frequencies for bag in bags]), minlength=len(codes)
+    )
+    return np.sort(codes[np.argsort(-document_frequencies, kind="stable")[:limit]])
 
 
 def _has_words(page: Page) -> bool:

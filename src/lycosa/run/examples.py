@@ -44,7 +44,7 @@ class _SeedsOnly(BaseStrategy):
     """A strategy that follows no links."""
 
     name = "examples"
-    exhaustive = False
+    exhaustive = False  # it does not propose every link
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         return ()

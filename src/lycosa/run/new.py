@@ -38,14 +38,14 @@ def new_collection(
     Examples, negatives and seeds are files with one entry a line, exported bookmarks or OPML, or the entries
     themselves; in-links and traffic are tables from which the importance of pages is learned.
 
-    scope: the scope of every crawl of the collection.
+    scope: the scope of every crawl of the collection; must be valid.
     notify: called with notes on how input was interpreted, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder} is there already; choose another name, or go on with: lycosa crawl {quoted(folder)}"
         )
-    checked_contact(contact, "--contact")
+    checked_contact(contact, "--contact")  # raises if it is none; likewise the tables below
     good = _examples(examples, "examples", notify)
     bad = _examples(negatives, "negatives", notify)
     if bad and not good:
@@ -60,8 +60,8 @@ def new_collection(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         recipe_files = {
-            "examples": _keep_examples(folder, "good", good),
-            "negatives": _keep_examples(folder, "bad", bad),
+            "examples": _copy_examples(folder, "good", good),
+            "negatives": _copy_examples(folder, "bad", bad),
             "seeds": "",
         }
         if urls:
@@ -71,12 +71,12 @@ def new_collection(
             name=folder.absolute().name, topic_text=" ".join(topic.split()), contact=contact, **recipe_files
         )
         tables = {
-            "in_links": _keep_table(folder, "in-links.csv", in_links),
-            "traffic": _keep_table(folder, "traffic.csv", traffic),
+            "in_links": _copy_table(folder, "in-links.csv", in_links),
+            "traffic": _copy_table(folder, "traffic.csv", traffic),
         }
         text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables})
         write_file(folder / FILE_NAME, text)
-        record_made_here(folder)
+        record_made_here(folder)  # so that its recipe is trusted
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME
@@ -112,7 +112,7 @@ def _files_and_lines(source: FilesOrLines) -> tuple[list[Path], list[str]]:
     return files, [entry for entry in entries if isinstance(entry, str)]
 
 
-def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
+def _copy_examples(folder: Path, name: str, examples: list[Example]) -> str:
     """Copies examples into the collection, including files, so that it can be moved and shared."""
     if not examples:
         return ""
@@ -131,7 +131,7 @@ def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
     return f"examples/{name}.txt"
 
 
-def _keep_table(folder: Path, name: str, table: Path | None) -> str:
+def _copy_table(folder: Path, name: str, table: Path | None) -> str:
     """Copies a table into the collection, for the same reason."""
     if table is None:
         return ""

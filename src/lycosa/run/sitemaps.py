@@ -107,8 +107,8 @@ class _SitemapStrategy(BaseStrategy):
     """Goes from robots.txt to its sitemaps, and from an index to its sitemaps."""
 
     name = "sitemaps"
-    scale = "order"
-    exhaustive = False
+    scale = "order"  # only the order of its priorities is meaningful
+    exhaustive = False  # it does not propose every link
 
     def __init__(self, result: SitemapUrls, robots_urls: frozenset[Url], default_path: str):
         self._result = result

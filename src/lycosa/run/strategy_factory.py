@@ -1,4 +1,8 @@
-"""Makes the strategy of a run from recipe, topic and guides, and restores its saved state."""
+"""Makes the strategy of a run from recipe, topic and guides, and restores its saved state.
+
+Guides are what earlier use teaches: a topical map, and an access log. Each wraps the strategy and adjusts its
+priorities. Standing is the importance of a page whatever the topic; the popularity of its domain is a part of it.
+"""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -56,7 +60,7 @@ class StrategyFactory:
             judge=self._topic.linear_model,
             options=settings.options,
             example_urls=[url for url, is_good in self._topic.examples.urls.items() if is_good],
-            domain_reach=self._log_relative_reach,
+            domain_reach=self._ln_relative_reach,
             access_log=self._log.active.access_log if self._log.active else None,
         )
         return self._log.wrap(self._map.wrap(strategy))
@@ -82,24 +86,23 @@ class StrategyFactory:
         """The state of the strategy at the last checkpoint, without that of a map or log that is missing now."""
         state = catalog.get_state("strategy_state")
         had_log, had_map = bool(catalog.get_state("logs")), bool(catalog.get_state("map"))
-        log_is_lost, map_is_lost = had_log and not self._log.reference, had_map and not self._map.reference
+        access_log_is_lost, map_is_lost = had_log and not self._log.reference, had_map and not self._map.reference
         uses_log_itself = "log" in find_strategy(settings.strategy).needs
-        if state is None or (log_is_lost and uses_log_itself):
+        if state is None or (access_log_is_lost and uses_log_itself):
             return None
-        if log_is_lost:
+        if access_log_is_lost:
             state = _wrapped_state(state)
         if not map_is_lost:
             return state
-        is_map_inside_log = had_log and not log_is_lost and not uses_log_itself
+        is_map_inside_log = had_log and not access_log_is_lost and not uses_log_itself
         if not is_map_inside_log:
             return _wrapped_state(state)
         return {**state, "inner": _wrapped_state(_wrapped_state(state))} if isinstance(state, dict) else None
 
-    def _log_relative_reach(self, url: Url) -> float:
-        """The log of the reach of a URL's domain, relative to the median: by the table of the recipe, else by the
-        imported rank lists."""
+    def _ln_relative_reach(self, url: Url) -> float:
+        """ln(reach of a URL's domain / median reach), by the table of the recipe, else by the imported rank lists."""
         if self._recipe.standing.traffic or self.authority is None:
-            return self._traffic.of(url) - self._traffic.unlisted_value
+            return self._traffic.of(url) - self._traffic.unlisted_value  # an unlisted domain counts as the median
         return self.authority.value(url)
 
     @cached_property
@@ -109,7 +112,7 @@ class StrategyFactory:
 
     @property
     def rank_lists_digest(self) -> str:
-        """The digest of these lists if the strategy uses standing, else empty."""
+        """The digest of the imported rank lists if the strategy uses standing, else empty."""
         return self.authority.digest if uses_standing(self._recipe) and self.authority is not None else ""
 
     @cached_property

@@ -358,7 +358,9 @@ class TopicJudge:
         )
 
     def _taxonomy_judge(self, part: Predicate) -> Relevance:
-        return UnstemmedRelevance(load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).judge(part.about))
+        return UnstemmedRelevance(
+            load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).relevance_model(part.about)
+        )
 
     def load(self) -> TrainedRelevance | None:
         """The saved model, if it was trained on the current examples and can be used."""

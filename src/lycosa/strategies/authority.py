@@ -79,7 +79,7 @@ class CrawlGAI(BaseStrategy):
     """
 
     name = "crawl-gai"
-    scale = "order"
+    scale = "order"  # only the order of its priorities is meaningful
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 1.0, because={"seed": True}) for seed in dict.fromkeys(seeds)]

@@ -63,7 +63,7 @@ class BaselineFocused(BaseStrategy):
     """
 
     name = "baseline-focused"
-    exhaustive = False
+    exhaustive = False  # it does not propose every link
 
     def __init__(self) -> None:
         self._share = 1.0

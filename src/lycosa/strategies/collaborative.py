@@ -207,7 +207,7 @@ class Collaborative(BaseStrategy):
 
     name = "collaborative"
     needs = frozenset({"log"})
-    exhaustive = False
+    exhaustive = False  # it does not propose every link
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class Combined(BaseStrategy):
 
     name = "combined"
     needs = frozenset({"log"})
-    exhaustive = False
+    exhaustive = False  # it does not propose every link
 
     def __init__(
         self,

@@ -63,7 +63,10 @@ def _words_and_link_positions(text: str, links: Sequence[Link]) -> tuple[list[st
 
 
 def _keyword_of_words(words: Sequence[str], page: Page, keywords: Collection[str]) -> dict[str, str]:
-    """The keyword for each word that is a keyword, or whose term in this page is one."""
+    """The keyword for each word that is a keyword, or whose term in this page is one.
+
+    The term of a word is the word as the reader of the page stems it; codes are 64-bit hashes of words.
+    """
     keyword_of_code = dict(zip(codes_of(keywords).tolist(), keywords, strict=True))
     found = {}
     for word, term_codes in zip(words, page.words.codes_of(words), strict=True):
@@ -278,8 +281,8 @@ class InfoSpiders(BaseStrategy):
     """
 
     name = "infospiders"
-    scale = "order"
-    exhaustive = False
+    scale = "order"  # only the order of its priorities is meaningful
+    exhaustive = False  # it does not propose every link
 
     def __init__(
         self,

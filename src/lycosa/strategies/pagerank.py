@@ -72,7 +72,7 @@ class PageRank(BaseStrategy):
     """
 
     name = "pagerank"
-    scale = "order"
+    scale = "order"  # only the order of its priorities is meaningful
 
     def __init__(self, *, damping: float = 0.8, tolerance: float = 0.01, every: int = 25, buffer: int = 200):
         self._damping = checked_share("damping", damping)

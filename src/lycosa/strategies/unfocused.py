@@ -12,7 +12,7 @@ class BreadthFirst(BaseStrategy):
     """Follows links in the order in which they were found."""
 
     name = "breadth-first"
-    scale = "order"
+    scale = "order"  # only the order of its priorities is meaningful
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 0.0, because={"seed": True}) for seed in seeds]
@@ -30,7 +30,7 @@ class RandomOrder(BaseStrategy):
     """Follows a waiting link chosen uniformly at random."""
 
     name = "random"
-    scale = "order"
+    scale = "order"  # only the order of its priorities is meaningful
 
     def __init__(self, *, seed: int = 0):
         self._random = Random(seed)

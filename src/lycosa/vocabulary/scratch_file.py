@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import IO
 
 _BUFFER_SIZE = 1 << 16  # bytes
-pread: Callable[[int, int, int], bytes] | None = getattr(
-    os, "pread", None
-)  # halves the time of a read; not available everywhere
+# Halves the time of a read; not available everywhere.
+_pread: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
 
 
 class ScratchFile:
-    """Bytes that are appended and read back; the operating system deletes them when the process ends.
+    """Bytes that are appended and read back; they are gone when the object is, or the process ends.
 
     The latest bytes are buffered in memory, so that little data needs no file.
 
@@ -60,8 +59,8 @@ class ScratchFile:
         if start >= 0:
             return bytes(self._buffer[start : start + size])
         assert self._file is not None
-        if pread is not None:
-            on_disk = pread(self._descriptor, min(size, -start), offset)
+        if _pread is not None:
+            on_disk = _pread(self._descriptor, min(size, -start), offset)
         else:
             self._file.seek(offset)
             on_disk = self._file.read(min(size, -start)) or b""

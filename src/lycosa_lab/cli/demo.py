@@ -106,7 +106,7 @@ def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResul
     with api.open(folder) as collection:
         stored = [page.url for page in collection]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
-    status = [world.status_of(url) or 0.0 for url in on_topic]
+    status = [world.standing_of(url) or 0.0 for url in on_topic]
     return CrawlResult(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from lycosa.pictures import line_chart
 from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa_lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, classifier_accuracy_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, summary, verdict
 from lycosa_lab.study import Size
@@ -108,7 +108,7 @@ class InlinksBenchmark:
                 _diversity(tables),
                 _reliability(tables),
                 *([_advantage_by_noise(noise_rows)] if noise_rows else []),
-                evaluators_claim(self.name, tables, world=world.name),
+                classifier_accuracy_claim(self.name, tables, world=world.name),
             ],
             tables={**tables.standard_tables(seed=seed), "noise": noise_rows, "models": tables.model_rows()},
             figures=figures,

@@ -8,7 +8,7 @@ from typing import Any
 
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, classifier_accuracy_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, p_of_trend, ratio, verdict
 from lycosa_lab.study import Size
@@ -53,12 +53,12 @@ class UtilityTradeoff:
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         bed: TestBed = prepared
-        topic = TopicCrawls(bed, bed.topics[job])
+        crawler = TopicCrawls(bed, bed.topics[job])
         crawls = {
-            name: topic.run_and_measure(Utility(**options), pages=bed.size["pages"])
+            name: crawler.run_and_measure(Utility(**options), pages=bed.size["pages"])
             for name, options in SETTINGS.items()
         }
-        return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.model_quality()}
+        return {"topic": crawler.examples.topic, "crawls": crawls, "models": crawler.model_quality()}
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CrawlTables(outcomes, list(SETTINGS), pages=size["pages"])
@@ -70,7 +70,7 @@ class UtilityTradeoff:
                 _half_beats_one(tables),
                 _half_stays_topical(tables, world=world.name),
                 _forms(tables),
-                evaluators_claim(self.name, tables, world=world.name),
+                classifier_accuracy_claim(self.name, tables, world=world.name),
             ],
             tables={**tables.standard_tables(seed=seed), "trends": _trend_rows(tables), "models": tables.model_rows()},
             figures=_figures(tables),
@@ -116,7 +116,7 @@ def _highest(tables: CrawlTables, measure: str, setting: str, *, over: str, id: 
     )
 
 
-def _trends(tables: CrawlTables) -> dict[str, float]:
+def _trend_p_values(tables: CrawlTables) -> dict[str, float]:
     """The p-values of an increase of topicality with α, and of a decrease of status."""
     topicality, status = tables.at_end(TOPICALITY), tables.at_end(STATUS)
     return {
@@ -134,12 +134,12 @@ def _trend_rows(tables: CrawlTables) -> list[Row]:
             "p": finite_or_none(p),
             "topics": len(tables.outcomes),
         }
-        for measure, p in _trends(tables).items()
+        for measure, p in _trend_p_values(tables).items()
     ]
 
 
 def _trend(tables: CrawlTables) -> Claim:
-    trends = _trends(tables)
+    trends = _trend_p_values(tables)
     failures = [measure for measure, p in trends.items() if not p < SIGNIFICANT]
     holds = verdict(not failures, *trends.values())
     return Claim(
@@ -166,7 +166,8 @@ def _half_beats_one(tables: CrawlTables) -> Claim:
 
 
 def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
-    """A calibration on the synthetic world, fitted to the share of such a crawl that the classifiers accept."""
+    """On the synthetic world only a calibration: this world was fitted to the share of a crawl with α = .5 that the
+    classifiers accept."""
     share = ratio(tables.mean(TOPICALITY, HALF), tables.mean(TOPICALITY, TOPIC_ONLY))
     holds = verdict(share >= MIN_TOPICALITY_KEPT, share)
     return Claim(

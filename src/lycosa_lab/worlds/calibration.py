@@ -139,7 +139,7 @@ def _status_statistics(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -
         None: ("-0.01", ""),
     }
     for distance, level in pairs.items():
-        with_standing = [(root, page, world.status_of(root), world.status_of(page)) for root, page in level]
+        with_standing = [(root, page, world.standing_of(root), world.standing_of(page)) for root, page in level]
         rows = [(root, page, a, b) for root, page, a, b in with_standing if a is not None and b is not None]
         if not rows:
             continue
@@ -243,7 +243,7 @@ def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Bac
     """Adjusted R² of a linear model of standing by page features; None if too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     features = FeatureExtractor(background, Traffic(traffic))
-    known = [(page, world.status_of(page.url)) for page in pages]
+    known = [(page, world.standing_of(page.url)) for page in pages]
     rows = [(features.of(page), standing) for page, standing in known if standing is not None]
     target = np.array([standing for _, standing in rows])
     if len(rows) < 10 * len(FEATURES) or target.var() == 0.0:

@@ -208,7 +208,7 @@ class DocumentWorld:
     def topic(self, url: Url) -> str | None:
         return self._topics.get(url)
 
-    def status_of(self, url: Url) -> float | None:
+    def standing_of(self, url: Url) -> float | None:
         """None: links from outside the world are unknown."""
         return None
 

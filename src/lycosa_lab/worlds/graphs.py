@@ -33,8 +33,8 @@ class LinkGraph:
     """A graph as a world: nodes are pages that have links but no text.
 
     In memory, nodes are addressed by their numbers 0, 1, 2, ... instead of URLs. Over HTTP, a node has the URL that
-    the graph names it by, or else http://n5.graph.example/ (5 being its number in the file), and its page lists its
-    links.
+    the graph names it by, or else http://n5.graph.example/, and its page lists its links. Here 5 is the number of the
+    node in a file of pairs, or its position among the nodes of another file.
     """
 
     name = "graph"
@@ -43,7 +43,7 @@ class LinkGraph:
         self.graph = graph
         self.options = dict(options or {})
         # Memory views: reading single numbers from them is faster than from arrays.
-        self._rows = graph.offsets.data
+        self._offsets = graph.offsets.data
         self._targets = graph.targets.data
 
     def __len__(self) -> int:
@@ -72,14 +72,14 @@ class LinkGraph:
         number = self._node(url)
         if number is None:
             return None
-        rows = self._rows
-        numbers = cast("list[Url]", self._targets[rows[number] : rows[number + 1]].tolist())
+        offsets = self._offsets
+        numbers = cast("list[Url]", self._targets[offsets[number] : offsets[number + 1]].tolist())
         links = tuple(map(Link, numbers))
-        return Page(url, "", "", "", _NO_WORDS, links)
+        return Page(url, title="", text="", main="", words=_NO_WORDS, links=links)
 
     def links(self, number: int) -> Int32Array:
         """The targets of the links of a node."""
-        return self.graph.targets[self._rows[number] : self._rows[number + 1]]
+        return self.graph.targets[self._offsets[number] : self._offsets[number + 1]]
 
     def out_links(self, url: Url) -> Sequence[Url]:
         """The targets of the links of a node, each as often as the graph has it."""
@@ -143,8 +143,8 @@ class LinkGraph:
             return None
         number, names = int(generated[1]), self.graph.names
         if names is not None:
-            index = int(np.searchsorted(cast("Int32Array", names), number))
-            return index if index < len(self) and names[index] == number else None
+            node = int(np.searchsorted(cast("Int32Array", names), number))
+            return node if node < len(self) and names[node] == number else None
         return number if number < len(self) else None
 
     @cached_property
@@ -167,7 +167,7 @@ class LinkGraph:
         number = cast("int | str", url)
         if isinstance(number, str):
             return self.number(number)
-        return number if 0 <= number < len(self._rows) - 1 else None
+        return number if 0 <= number < len(self._offsets) - 1 else None
 
     def page(self, url: Url) -> bytes | None:
         """A page with the links of a node, which is given by number or by URL."""
@@ -193,7 +193,7 @@ class LinkGraph:
     def topic(self, url: Url) -> str | None:
         return None
 
-    def status_of(self, url: Url) -> float | None:
+    def standing_of(self, url: Url) -> float | None:
         """ln(1 + in-links within the graph); links from outside are unknown."""
         number = self._node(url)
         return None if number is None else math.log1p(int(self._in_degrees[number]))

@@ -94,7 +94,7 @@ class StudyWorld(World, Protocol):
         """The name of the category that the page is about."""
         ...
 
-    def status_of(self, url: Url) -> float | None:
+    def standing_of(self, url: Url) -> float | None:
         """ln(1 + in-links), counting links from outside the world too."""
         ...
 

@@ -7,7 +7,7 @@ Pant, Srinivasan: Status locality on the Web: implications for building focused 
 from collections.abc import Mapping, Sequence
 
 from lycosa.vocabulary.records import JsonValue
-from lycosa_lab.crawl_tables import CrawlTables, evaluators_claim
+from lycosa_lab.crawl_tables import CrawlTables, classifier_accuracy_claim
 from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
 from lycosa_lab.test_bed import SCALES, TestBed, examples_of, in_links_of, prepare_test_bed
@@ -85,7 +85,7 @@ class AdaptiveUtility:
                 ),
                 effect_of_quantile_matching(tables),
                 oracle_gap(tables),
-                evaluators_claim(self.name, tables, world=world.name),
+                classifier_accuracy_claim(self.name, tables, world=world.name),
             ],
             tables={
                 **rows,

@@ -83,7 +83,7 @@ class AuthorityTracking:
             seconds_per_day=inputs.seconds_per_day,
         )
         return {
-            "standings": [point_row(each) for each in points],
+            "points": [point_row(each) for each in points],
             "pages": len(inputs.graph),
             "targets": inputs.targets,
             "day": inputs.seconds_per_day,
@@ -92,12 +92,12 @@ class AuthorityTracking:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         runs = runs_of(self.jobs(world, size, seed), outcomes)
         main_rate = float(size["crawls"][len(size["crawls"]) // 2])
-        first_outcomes = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
+        outcome_by_run = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
         seeds = [world_seed(seed, run) for run in range(size["runs"])] if is_default(world, size, seed) else []
         set_up = {
-            "pages with a link": round(float(np.mean([outcome["pages"] for outcome in first_outcomes]))),
-            "targets": min(outcome["targets"] for outcome in first_outcomes),
-            "day in seconds": first_outcomes[0]["day"],
+            "pages with a link": round(float(np.mean([outcome["pages"] for outcome in outcome_by_run]))),
+            "targets": min(outcome["targets"] for outcome in outcome_by_run),
+            "day in seconds": outcome_by_run[0]["day"],
             "window in days": WINDOW,
             "crawls a day": main_rate,
             "expand": EXPAND,
@@ -116,7 +116,7 @@ class AuthorityTracking:
             tables={
                 "combinations": combination_rows(runs),
                 "over-time": over_time_rows(runs, main_rate),
-                "runs": run_rows(runs, main_rate, first_outcomes, seeds),
+                "runs": run_rows(runs, main_rate, outcome_by_run, seeds),
                 "set-up": [set_up],
             },
             figures={

@@ -1,4 +1,8 @@
-"""The runs of all combinations of expansion and recrawl policy: their means, ranking and tables."""
+"""The runs of all combinations of expansion and recrawl policy: their means, ranking and tables.
+
+"The paper" is Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III;
+`TrackingPoint` defines the measures.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +24,7 @@ MEASURES = {
 }
 
 Pair = tuple[str, str]  # the name of an expansion (how new pages are chosen) and of a recrawl policy
-PAPER_BEST = (GAI, "or")  # of all pairs, by the figure of the paper
+PAPER_BEST = (GAI, "or")  # of all pairs, by the figure of the paper; OR: in proportion to the out-links
 PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWL_SAMPLERS]
 # By crawls a day and pair: the points of each run, in order of time.
 Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]
@@ -35,7 +39,7 @@ def runs_of(jobs: Sequence[JsonValue], outcomes: Sequence[JsonValue]) -> Runs:
     """The outcomes by crawls a day and combination."""
     runs: dict[tuple[float, Pair], list[Sequence[TrackingPoint]]] = {}
     for job, outcome in zip(jobs, outcomes, strict=True):
-        points = msgspec.convert(outcome["standings"], list[TrackingPoint], strict=False)
+        points = msgspec.convert(outcome["points"], list[TrackingPoint], strict=False)
         runs.setdefault((float(job["crawls"]), (job["expansion"], job["policy"])), []).append(points)
     return runs
 
@@ -97,7 +101,7 @@ def over_time_rows(runs: Runs, rate: float) -> list[Row]:
     ]
 
 
-def run_rows(runs: Runs, rate: float, first_outcomes: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
+def run_rows(runs: Runs, rate: float, outcome_by_run: Sequence[JsonValue], world_seeds: Sequence[int]) -> list[Row]:
     """The results of the paper's best combination in each run, with the seeds of the worlds if they differ."""
     found = {measure: second_half(runs, rate, PAPER_BEST, measure) for measure in MEASURES}
     return [
@@ -108,5 +112,5 @@ def run_rows(runs: Runs, rate: float, first_outcomes: Sequence[JsonValue], world
             "targets": first["targets"],
             **{measure: round(values[run], 6) for measure, values in found.items()},
         }
-        for run, first in enumerate(first_outcomes)
+        for run, first in enumerate(outcome_by_run)
     ]

@@ -17,7 +17,7 @@ from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.file_sharing import FileSharing
 from lycosa_lab.worlds.peer_networks import PeerNetwork
 
-from .claims import churn_order, clusters, factors, hit_rate, replication, settles, static_order
+from .claims import churn_order, clusters, factors, hit_rate, index_transfers_settle, replication, static_order
 from .figures import all_figures
 from .runs import run_clusters, run_replication, run_searches
 from .tables import replica_rows, replication_rows, summary_rows, window_rows
@@ -108,7 +108,7 @@ class BuddyNet:
                 churn_order(runs),
                 factors(runs),
                 replication(by_replica),
-                settles(runs),
+                index_transfers_settle(runs),
                 hit_rate(runs),
                 clusters(cluster_rows),
             ],

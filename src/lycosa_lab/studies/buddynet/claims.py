@@ -1,4 +1,4 @@
-"""The claims of the paper, computed from the tables."""
+"""The claims of the paper (Shao 2007, see the package), computed from the tables."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holm, paired_t, s
 from lycosa_lab.tables import nan_if_none
 
 from .runs import BUDDYNET, INDEXED, INDEXED_BY_ALL, LISTED, SHORTCUTS, WALK
-from .tables import COMPARED, PAPER, column_of, mean_of, values_of
+from .tables import PAPER, REPLICATION_METRICS, column_of, mean_of, values_of
 
 
 def static_order(runs: Sequence[Row]) -> Claim:
@@ -53,7 +53,8 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
 
 
 def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, str, str]]) -> tuple[float, str]:
-    """Whether each metric is lower with the first algorithm than with the second: paired t-tests over runs."""
+    """Tests whether each metric is lower with the first algorithm than with the second, by paired t-tests over runs:
+    the largest corrected p, and the tests that are not significant, as text."""
     samples = [
         (
             f"{metric} of {less} below {more}",
@@ -122,7 +123,7 @@ def replication(replicas: Sequence[Row]) -> Claim:
     for peers, factor in settings:
         same = [row for row in replicas if (row["peers"], row["replication"]) == (peers, factor)]
         ratios = []
-        for metric in COMPARED:
+        for metric in REPLICATION_METRICS:
             less, more = ([nan_if_none(row[column_of(name, metric)]) for row in same] for name in (BUDDYNET, WALK))
             samples.append((f"{metric} of {BUDDYNET} below {WALK}, {peers} peers at {factor}", less, more))
             ratios.append(_mean(more) / _mean(less) if _mean(less) else math.inf)
@@ -142,7 +143,7 @@ def replication(replicas: Sequence[Row]) -> Claim:
     )
 
 
-def settles(runs: Sequence[Row]) -> Claim:
+def index_transfers_settle(runs: Sequence[Row]) -> Claim:
     before = values_of(runs, BUDDYNET, False, "transfers_before")
     after = values_of(runs, BUDDYNET, False, "transfers_after")
     p, reason = _significantly_below([("transfers per query after below before", after, before)])

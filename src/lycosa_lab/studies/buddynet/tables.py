@@ -41,7 +41,7 @@ PAPER_REPLICATION = {
 PAPER_TRANSFERS = {2_000: 100, 10_000: 408, 20_000: 740}  # so far, by query (figure 5.10)
 PAPER_HIT_RATE = (2_000, 0.8)  # from this query on, about so much (figure 5.11)
 METRICS = ("messages", "messages_back", "path_length", "answered", "fetched", "hit_rate", "index_hit_rate")
-COMPARED = ("messages", "path_length")  # where copies are varied
+REPLICATION_METRICS = ("messages", "path_length")  # where copies are varied
 WITH_ERRORS = ("messages", "path_length", "answered")
 
 
@@ -97,7 +97,7 @@ def replica_rows(replicas: Sequence[JsonValue]) -> list[Row]:
             **{
                 column_of(algorithm, metric): each["found"][algorithm][metric]
                 for algorithm in (WALK, BUDDYNET)
-                for metric in COMPARED
+                for metric in REPLICATION_METRICS
             },
             "hit_rate": each["found"][BUDDYNET]["hit_rate"],
         }
@@ -111,7 +111,7 @@ def replication_rows(replicas: Sequence[Row]) -> list[Row]:
     for peers, factor in dict.fromkeys((each["peers"], each["replication"]) for each in replicas):
         same = [each for each in replicas if (each["peers"], each["replication"]) == (peers, factor)]
         row: dict[str, JsonValue] = {"peers": peers, "replication": factor}
-        columns = [column_of(algorithm, metric) for algorithm in (WALK, BUDDYNET) for metric in COMPARED]
+        columns = [column_of(algorithm, metric) for algorithm in (WALK, BUDDYNET) for metric in REPLICATION_METRICS]
         for column in (*columns, "hit_rate"):
             row[column] = rounded(summary(nan_if_none(each[column]) for each in same).mean)
         walk, buddies, hits = PAPER_REPLICATION.get((peers, factor), ((None, None), (None, None), None))

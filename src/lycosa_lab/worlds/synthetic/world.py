@@ -162,7 +162,7 @@ class SyntheticWorld:
         number = self.number(url)
         return None if number is None else self.topics[int(self.plan.topic[number])]
 
-    def status_of(self, url: Url) -> float | None:
+    def standing_of(self, url: Url) -> float | None:
         number = self.number(url)
         return None if number is None else float(np.log1p(self.plan.in_links[number]))
 

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections import OrderedDict
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .messages import Contact, FetchRequest, Item, PeerName, Send
 from .search import Failure
@@ -27,6 +29,10 @@ class SecretNumbers:
         self.count += 1
         text = f"{self._name}\n{self.count}".encode()
         return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=size).digest(), "little")
+
+    def next_walker(self) -> int:
+        """The next number for a walker: within its range in messages, and never `DIRECT`, which is 0."""
+        return 1 + self.next(size=3)
 
 
 class PendingFetch(Struct, frozen=True):
@@ -59,8 +65,9 @@ class Fetches:
         wait: seconds; 0 for the value in the options.
         """
         number = self._numbers.next()
-        while len(self._pending) >= MAX_FETCHES:
-            self.time_out(next(iter(self._pending)))
+        for oldest in list(islice(self._pending, max(0, len(self._pending) + 1 - MAX_FETCHES))):
+            # It times out at the next tick, which is due now: then whoever waits for it learns that it has failed.
+            self._pending[oldest] = replace(self._pending[oldest], until=min(self._pending[oldest].until, now))
         self._pending[number] = PendingFetch(provider, item, now + (wait or self._state.options.fetch_wait), search)
         self._state.counts["fetches"] += 1
         return number, [Send(provider.name, FetchRequest(number, item), provider.address)]

@@ -327,18 +327,13 @@ class Node:
 
     # ------------------------------------------------------------ saving
 
-    def saved_contacts(self) -> SavedState:
-        """The contacts of the node, without held indexes."""
-        return self._state.saved(self._last_tick)
+    def state_without_indexes(self) -> SavedState:
+        """What is kept between two runs, without the indexes it holds and the number of used nonces."""
+        return self._state.saved_without_indexes(self._last_tick)
 
     def state(self) -> JsonValue:
         """Everything that is kept between two runs."""
-        saved = replace(
-            self.saved_contacts(),
-            held=self.held.state(),
-            numbered=self._numbers.count,
-            has_asked=self._state.has_asked,
-        )
+        saved = replace(self.state_without_indexes(), held=self.held.state(), numbered=self._numbers.count)
         return msgspec.to_builtins(saved)
 
     def restore(self, plain: JsonValue) -> None:

@@ -21,7 +21,7 @@ from .state import NodeState
 
 PROBE_SECONDS = 5.0  # timeout for the page of a provider
 SPOT_CHECK_ONE_IN = 8  # answers of trusted peers, of which one is checked
-MAX_PENDING = 256  # samples without an answer; the same limit for traps
+MAX_PENDING = 256  # traps without an answer; samples are limited as all fetches are
 MAX_CONFIRMED = 4096  # peers whose confirmations are counted
 _TRAP_MAX_HITS = 3  # hits that a trap asks for
 
@@ -98,23 +98,33 @@ class Probes:
         return self._begin(search, Probe(search.id, answer, useful[self._numbers.next(2) % len(useful)]), now)
 
     def _begin(self, search: Search, probe: Probe, now: float) -> list[Send]:
-        search.probed.add(probe.peer)
-        self._state.counts["probes"] += 1
-        provider = probe.answer.provider
-        fetch, sends = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
-        self._samples[fetch] = probe
-        words = self._state.content.unanswerable_query(self._numbers.next())
+        """Sends the trap, and requests the sample; nothing if the provider is sent as many queries as it accepts."""
+        provider, words = probe.answer.provider, self._state.content.unanswerable_query(self._numbers.next())
+        sends: list[Send] = []
         if words is None:
             probe.trap_is_passed = True
         else:
-            number, walker = self._numbers.next(), 1 + self._numbers.next(3)
             ttl = self._state.options.ttl if self._state.is_reachable else 1  # otherwise, only neighbours could answer
-            query = Query(number, words, self._state.me, ttl, walker, max_hits=_TRAP_MAX_HITS)
-            self._traps[number] = Trap(words, probe)
-            sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
-        for pending in (self._samples, self._traps):
-            while len(pending) > MAX_PENDING:
-                pending.popitem(last=False)
+            query = Query(
+                self._numbers.next(),
+                words,
+                self._state.me,
+                ttl,
+                self._numbers.next_walker(),
+                max_hits=_TRAP_MAX_HITS,
+            )
+            sends = self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
+            if not sends:
+                return []
+            self._traps[query.id] = Trap(words, probe)
+        search.probed.add(probe.peer)
+        self._state.counts["probes"] += 1
+        fetch, request = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
+        self._samples[fetch] = probe
+        sends += request
+        while len(self._traps) > MAX_PENDING:
+            _, oldest = self._traps.popitem(last=False)
+            sends += self._end(oldest.probe, now)
         return sends
 
     # ------------------------------------------------------------ results

@@ -181,7 +181,7 @@ class Searches:
 
     def _walker_number(self, number: int) -> int:
         """The number of a walker in its queries: unguessable if the options say so, and never `DIRECT`."""
-        return 1 + self._numbers.next(size=3) if self._state.options.secret_walkers else number
+        return self._numbers.next_walker() if self._state.options.secret_walkers else number
 
     def _visit_neighbours(self, search: Search, now: float) -> list[Send]:
         """Sends a walker of one step to each neighbour that was not asked yet, as no other peer could answer."""

@@ -35,7 +35,7 @@ Notify = Callable[[str], None]  # takes a line for people
 
 
 class PeerSession:
-    """Runs a node on a `Wire`. `changed` is set after every message, and when a peer is gone or a timer fires.
+    """Runs a node on a `Wire`. `changed` is set after every frame, and when a peer is gone or a timer fires.
 
     notify: called with messages about what happens; searches of others are included only if `logs_queries`.
     """
@@ -84,13 +84,13 @@ class PeerSession:
             message = decode(payload)
         except MessageError as error:
             self._notify(f"{peer[:8]} sent bytes that are not a message ({error.reason})")
-            self._reject(peer, channel, error.reason)
+            self._reject(peer, channel, error.reason, "not a message")
             return
         if _may_be_large(message):
             self.wire.large_answer_received(peer)
         elif len(payload) > MAX_UNSOLICITED_BYTES:
             self._notify(f"{peer[:8]} sent too long a message")
-            self._reject(peer, channel, "too_long")
+            self._reject(peer, channel, "too_long", "too long a message")
             return
         if self._logs_queries and isinstance(message, Query):
             self._notify(f"{peer[:8]} asks for {message.wanted}")
@@ -100,9 +100,10 @@ class PeerSession:
             self.wire.disconnect(peer, "not listened to")
         self.changed.set()
 
-    def _reject(self, peer: str, channel: Channel, what: str) -> None:
-        self.node.penalise(peer, what, _now(), demerits=2.0)
-        channel.close("not a message")
+    def _reject(self, peer: str, channel: Channel, offence: str, close_reason: str) -> None:
+        self.node.penalise(peer, offence, _now(), demerits=2.0)
+        channel.close(close_reason)
+        self.changed.set()
 
     # ------------------------------------------------------------ sending
 

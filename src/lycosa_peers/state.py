@@ -16,12 +16,12 @@ class SavedState(Struct, frozen=True):
     """What a node keeps between two runs."""
 
     buddies: list[Buddy] = []
-    held: HeldState = HeldState()
+    held: HeldState = HeldState()  # in the state file of a peer without the indexes, which are in a file of their own
     neighbours: list[Contact | PeerName] = []  # older files have only names
     known: list[Contact] = []
     shunned: list[PeerName] = []  # banned peers; after a restart, their bans start again
-    numbered: int = 0
-    has_asked: bool = False
+    numbered: int = 0  # nonces used; not in the state file, as each run of a peer has a new secret for its nonces
+    has_asked: bool = False  # whether the node ever began a search
 
 
 class NodeState:
@@ -112,13 +112,15 @@ class NodeState:
 
     # ------------------------------------------------------------ saving
 
-    def saved(self, now: float) -> SavedState:
-        """The contacts of the node, without held indexes."""
+    def saved_without_indexes(self, now: float) -> SavedState:
+        """The state to be saved, without the indexes it holds and the number of used nonces."""
         return SavedState(
             buddies=list(self.buddies),
+            held=self.held.state_without_indexes(),
             neighbours=[self.neighbours.contact(name) for name in self.neighbours.names],
             known=self.neighbours.known(),
             shunned=self.reputation.banned(now),
+            has_asked=self.has_asked,
         )
 
     def restore(self, saved: SavedState, now: float) -> None:

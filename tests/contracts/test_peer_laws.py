@@ -305,7 +305,7 @@ def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(
         answers = len(everybody) if options.floods else options.walkers
         assert outcome.queries <= walked + direct
         assert outcome.messages <= walked + direct + answers + direct
-        if outcome.fetched:
+        if outcome.found:
             assert outcome.provider is not None and outcome.path_length is not None
             assert net.nodes[outcome.provider].content.find(wanted, 1).hits
             assert outcome.provider not in net.down and outcome.path_length <= outcome.issued
@@ -333,7 +333,7 @@ def test_half_of_the_nodes_killed_at_once_leave_answers_where_anybody_is_left_to
         everyone_near_has_it = near and all(net.nodes[name].content.find(wanted, 1).hits for name in near)
         outcome = net.ask(asker, wanted)
         if everyone_near_has_it and not net._loss:
-            assert outcome.fetched
+            assert outcome.found
 
 
 @few

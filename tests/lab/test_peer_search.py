@@ -2,8 +2,9 @@
 
 import pytest
 
+from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.peers.processes import free_addresses
-from lycosa_lab.studies.peer_search import PeerSearch
+from lycosa_lab.studies.peer_search import PeerSearch, shared
 from lycosa_lab.studies.peer_search.claims import agreement_claim, recall_claim, walk_of_equal_cost
 from lycosa_lab.studies.peer_search.collectors import union_of
 from lycosa_lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
@@ -55,6 +56,15 @@ def test_everything_asked_for_is_somewhere(opened):
         assert question.best
         assert set(question.best) <= everything.keys()
         assert any(content.find(question.words, 1).hits for content in opened.contents)
+
+
+def test_the_last_question_may_come_of_the_last_attempt(opened, monkeypatch):
+    monkeypatch.setattr(shared, "_ATTEMPTS", 1)
+    monkeypatch.setattr(OpenCollections, "best", lambda opened, query: ("http://a.example/",))
+    assert [len(opened.questions(count, 1)) for count in (0, 3)] == [0, 3]
+    monkeypatch.setattr(OpenCollections, "best", lambda opened, query: ())
+    with pytest.raises(UsageError, match="choose another world"):
+        opened.questions(1, 1)
 
 
 def test_a_collection_that_is_remembered_answers_as_it_does_itself(opened):

@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from lycosa_peers import fetches, probes
 from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import (
     CollectionStatistics,
@@ -151,6 +152,41 @@ def test_one_who_cannot_be_called_asks_in_vain_with_a_walker_of_one_step():
     assert asked.trust == [Trust.CONFIRMED]
 
 
+def test_a_stranger_that_gets_no_trap_is_not_waited_for():
+    """Each peer is sent only as many queries as it accepts; without the trap, a sample alone would conclude nothing."""
+    node = asker()
+    while node.forwarding.within_limits([Send("s", Query(1, 5, Contact("a")))], 0.0):
+        pass
+    number, _ = node.ask(5, 0.0, max_hits=10, enough=2)
+    search = node.searches.get(number)
+    search.stage, search.walkers = Stage.WALKING, {9}
+    hits = (PeerHit(5), PeerHit(6))
+    assert node.receive("s", Response(number, Contact("s", "s:1"), hits, walker=9), 0.0) == []
+    assert not search.is_probing and node.counts["probes"] == 0
+    assert node.stage(number) is Stage.DONE and search.trust["s"] is Trust.CLAIMED
+
+
+def test_a_check_that_is_dropped_for_later_ones_is_over(monkeypatch):
+    monkeypatch.setattr(probes, "MAX_PENDING", 2)
+    node = asker()
+    first, *others = [Asked(node, now=10.0 * turn) for turn in range(3)]
+    search = node.searches.get(first.number)
+    assert not search.is_probing and all(node.searches.get(each.number).is_probing for each in others)
+    assert node.demerits("s", 0.0) == 0
+
+
+def test_a_sample_that_is_dropped_for_later_fetches_ends_its_check(monkeypatch):
+    monkeypatch.setattr(fetches, "MAX_FETCHES", 2)
+    node = asker()
+    first, *others = [Asked(node) for _ in range(3)]
+    assert node.next_deadline() <= 0.0
+    node.tick(0.0)
+    assert not node.searches.get(first.number).is_probing
+    assert all(node.searches.get(each.number).is_probing for each in others)
+    first.true_sample()
+    assert node.counts["late"] == 1 and node.demerits("s", 0.0) == 0
+
+
 def test_one_that_the_user_named_is_believed_at_once():
     asked = Asked(asker(s=True))
     assert asked.trust == [Trust.TRUSTED] and asked.is_over and "s" in asked.node.buddies
@@ -160,11 +196,11 @@ def test_a_search_checks_a_few_providers_and_waits_for_none_beyond_its_time():
     node = asker()
     node.connect([f"s{n}" for n in range(30)])
     number, sends = node.ask(5, 0.0, max_hits=10, enough=99)
-    fetches = []
+    begun = []
     for n, send in enumerate(sends):
         walker = send.message.walker
-        fetches += node.receive(f"s{n}", Response(number, Contact(f"s{n}"), (PeerHit(5),), walker=walker), 0.1)
-    assert sum(isinstance(send.message, FetchRequest) for send in fetches) == DEFAULTS.probes
+        begun += node.receive(f"s{n}", Response(number, Contact(f"s{n}"), (PeerHit(5),), walker=walker), 0.1)
+    assert sum(isinstance(send.message, FetchRequest) for send in begun) == DEFAULTS.probes
     node.tick(DEFAULTS.timeout)
     assert node.stage(number) is Stage.DONE
 

@@ -181,7 +181,7 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
     peer = friend("a")
     peer.receive("b", Join(at("b")), 0.0)
     peer.buddies.answered(at("c"))
-    state = {**msgspec.to_builtins(peer.saved_contacts()), "neighbours": ["b"]}
+    state = {**msgspec.to_builtins(peer.state_without_indexes()), "neighbours": ["b"]}
     again = friend("a")
     again.restore(state)
     assert again.neighbours.contact("b") == at("b") and again.buddies.names() == ["c"]

@@ -25,6 +25,7 @@ from lycosa_peers.messages import (
     Index,
     IndexRequest,
     Join,
+    PeerHit,
     Ping,
     Query,
     Response,
@@ -156,6 +157,34 @@ def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(f
         return peer.node.counts
 
     assert 4 <= against(folder, play)[counted] <= 6
+
+
+LONG = Response(1, Contact("x"), tuple(PeerHit("http://x/", snippet="x" * 4096) for _ in range(20)))
+
+
+@pytest.mark.parametrize(
+    ("payload", "counted", "reason"),
+    [(b"", "version", "not a message"), (encode(LONG), "too_long", "too long a message")],
+    ids=["no message", "too long"],
+)
+def test_a_rejected_message_closes_its_channel_for_the_reason_it_has_and_wakes_those_who_wait(
+    folder, payload, counted, reason
+):
+    class Closing:
+        reason = ""
+
+        def close(self, reason):
+            self.reason = reason
+
+    async def play(peer, endpoint):
+        channel = Closing()
+        peer.session.changed.clear()
+        peer.session.frame_received("x", channel, payload)
+        assert peer.session.changed.is_set()
+        assert peer.node.counts[counted] == 1
+        return channel.reason
+
+    assert against(folder, play) == reason
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -156,8 +156,6 @@ class OpenCollections:
         rng = random.Random(f"{seed} questions")
         asked: list[Question] = []
         for _ in range(_ATTEMPTS * count):
-            if len(asked) == count:
-                return asked
             asker = rng.randrange(len(self.contents))
             own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions
             topic = topics[rng.choice(own) if rng.random() < OWN_TOPIC else rng.randrange(len(topics))]
@@ -165,7 +163,11 @@ class OpenCollections:
             query = " ".join(rng.sample(words, min(WORDS, len(words))))
             if query and (best := self.best(query)):
                 asked.append(Question(asker, query, best))
-        raise UsageError("hardly any page of this world has words of its directory; choose another world")
+                if len(asked) == count:
+                    break
+        if len(asked) < count:
+            raise UsageError("hardly any page of this world has words of its directory; choose another world")
+        return asked
 
 
 def best_of(words: str, answers: Sequence[Answer], me: str) -> tuple[str, ...]:

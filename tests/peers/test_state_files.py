@@ -3,7 +3,7 @@
 import pytest
 
 from lycosa_peers.content import ItemSummary
-from lycosa_peers.messages import Contact, Index, IndexRequest, Send
+from lycosa_peers.messages import Contact, Envelope, Index, IndexRequest
 from lycosa_peers.node import Node
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.state_files import INDEXES_FILE, StateFiles
@@ -65,7 +65,7 @@ def test_a_peer_whose_index_was_wanted_at_the_last_checkpoint_is_asked_at_the_fi
     files.save(peer)
     again = node("a")
     StateFiles(folder).restore(again)
-    assert again.checkpoint() == [Send("b", IndexRequest())]
+    assert again.checkpoint() == [Envelope("b", IndexRequest())]
 
 
 def test_checkpoints_between_two_refreshes_are_counted_over_a_restart(folder):
@@ -76,7 +76,7 @@ def test_checkpoints_between_two_refreshes_are_counted_over_a_restart(folder):
     files.save(peer)
     again = node("a", refresh_checkpoints=4)
     StateFiles(folder).restore(again)
-    assert again.checkpoint() == [Send("b", IndexRequest(0))]
+    assert again.checkpoint() == [Envelope("b", IndexRequest(0))]
 
 
 def test_that_a_node_has_searched_is_known_after_a_restart(folder):

@@ -40,9 +40,9 @@ class Answering:
         if state.reputation.is_banned(query.origin.name, now):
             state.counts["shunned"] += 1
             return []
-        refused = self._forwarding.why_refused(sender, query, now)
-        if refused:
-            return self.end_query(sender, query, now) if refused == "too_many_of_one_query" else []
+        refusal = self._forwarding.why_refused(sender, query, now)
+        if refusal:
+            return self.end_query(sender, query, now) if refusal == "too_many_of_one_query" else []
         max_hits = min(query.max_hits, MAX_HITS)
         if query.origin.name not in state.buddies:
             max_hits = min(max_hits, state.options.max_hits)

@@ -37,6 +37,7 @@ from .fetches import Fetches, Nonces
 from .forwarding import Forwarding
 from .membership import Membership
 from .messages import (
+    DIRECT,
     Contact,
     Declined,
     Envelope,
@@ -64,7 +65,7 @@ from .search import Answers, Failure, Stage
 from .searches import Searches
 from .state import NodeState, SavedState
 
-_ANSWERS = (Response, Declined)
+_ANSWERS = (Response, Declined)  # limited separately: queries of this node may bring many at once
 
 
 class Node:
@@ -133,6 +134,7 @@ class Node:
 
     @property
     def held(self) -> HeldIndexes:
+        """The indexes of other peers that it holds."""
         return self._state.held
 
     @property
@@ -156,6 +158,7 @@ class Node:
         self._state.named_by_user.update(peers)
 
     def demerits(self, peer: PeerName, now: float) -> float:
+        """The demerits of a peer that have not decayed yet; see `NodeOptions.ban_threshold`."""
         return self._state.reputation.demerits(peer, now)
 
     def penalise(self, peer: PeerName, offence: str, now: float, demerits: float = 1.0) -> None:
@@ -218,6 +221,7 @@ class Node:
     # ------------------------------------------------------------ events
 
     def receive(self, sender: PeerName, message: Message, now: float) -> list[Envelope]:
+        """A message came from a peer whose name has been verified; returns what to send for it."""
         state = self._state
         if state.reputation.is_banned(sender, now):
             state.counts["shunned"] += 1
@@ -258,10 +262,10 @@ class Node:
                 return self.membership.receive(sender, message)
 
     def undelivered(self, to: PeerName, message: Message, now: float) -> list[Envelope]:
-        """A message could not be delivered."""
+        """A message could not be delivered; returns what to send instead."""
         self.counts["undelivered"] += 1
         match message:
-            case Query(walker=0):
+            case Query() if message.walker == DIRECT:
                 return self.searches.direct_query_undelivered(to, message, now)
             case Query():
                 return self._walker_undelivered(to, message, now)
@@ -336,10 +340,10 @@ class Node:
         saved = replace(self.state_without_indexes(), held=self.held.state(), numbered=self._nonces.count)
         return msgspec.to_builtins(saved)
 
-    def restore(self, plain: JsonValue) -> None:
-        """Restores a state; ValueError if it is invalid."""
+    def restore(self, state: JsonValue) -> None:
+        """Restores what `state` returned; ValueError if it is invalid."""
         try:
-            saved = msgspec.convert(plain, SavedState)
+            saved = msgspec.convert(state, SavedState)
         except msgspec.ValidationError as error:
             raise ValueError(f"no state of a peer: {error}") from error
         self._state.restore(saved, self._last_tick)

@@ -90,17 +90,17 @@ class Replies:
         if is_refused or self._state.reputation.is_banned(provider.name, now):
             search.dropped += 1
             return []
-        elsewhere, probe_sends = list(response.elsewhere), list[Envelope]()
+        elsewhere, check_requests = list(response.elsewhere), list[Envelope]()
         if response.hits and (provider.name == sender or options.downloads):
-            probe_sends = self._add_hits(search, sender, response, now)
+            check_requests = self._add_hits(search, sender, response, now)
         elif response.hits:  # claims about another peer are checked with that peer
             elsewhere.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
-            return probe_sends
+            return check_requests
         room = options.referrals - search.referrals_asked
         referred = self._searches.ask_directly(search, elsewhere[: max(0, room)], now)
         search.referrals_asked += len(referred)
-        return probe_sends + referred
+        return check_requests + referred
 
     def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Envelope]:
         """Adds the hits that can be answers. A peer that was asked directly is penalised if none can be; one reached by

@@ -95,7 +95,7 @@ class Search:
         self.enough = enough
         self.began = now
         self.deadline = now + timeout
-        self.wait_until = now  # for direct queries
+        self.replies_deadline = now  # until then, it waits for replies to direct queries
         self.joining_deadline = now + timeout / 4  # until then, it waits for peers that were asked to join
         self.stage = Stage.OWN_CONTENT
         self.asked: dict[PeerName, ReplyStatus] = {}

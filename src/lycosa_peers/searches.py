@@ -92,7 +92,7 @@ class Searches:
                 search.fetches += 1
                 search.fetching, fetch = self._fetches.start(answer.provider, answer.hits[0].item, now, search.id)
                 return outgoing + fetch
-            if search.waiting_for and now < search.wait_until:
+            if search.waiting_for and now < search.replies_deadline:
                 break
             if not options.downloads and search.has_enough:
                 self._end_with_answers(search)
@@ -106,7 +106,7 @@ class Searches:
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 outgoing += self._walk(search, now)
-            elif search.walkers or search.is_probing or self._waits_for_newcomers(search, now):
+            elif search.walkers or search.is_probing or self._waits_for_joins(search, now):
                 break
             else:
                 self._end_with_answers(search)
@@ -152,7 +152,7 @@ class Searches:
             else:
                 search.rate_limited += 1
         if outgoing:
-            search.wait_until = max(search.wait_until, now + state.options.buddy_wait)
+            search.replies_deadline = max(search.replies_deadline, now + state.options.buddy_wait)
         return outgoing
 
     # ------------------------------------------------------------ walkers
@@ -186,8 +186,8 @@ class Searches:
         state = self._state
         outgoing: list[Envelope] = []
         for name in state.neighbours.names:
-            is_done = name in search.asked or name in search.visited or name in state.neighbours.down
-            if is_done or len(search.visited) >= state.options.walkers:
+            is_skipped = name in search.asked or name in search.visited or name in state.neighbours.down
+            if is_skipped or len(search.visited) >= state.options.walkers:
                 continue
             walker = self._walker_number(len(search.visited) + 1)
             visit = state.envelope(name, Query(search.id, search.target, state.own_contact, 1, walker, search.max_hits))
@@ -200,7 +200,7 @@ class Searches:
         search.issued += len(outgoing)
         return outgoing
 
-    def _waits_for_newcomers(self, search: Search, now: float) -> bool:
+    def _waits_for_joins(self, search: Search, now: float) -> bool:
         """Whether peers that were asked to join may soon be neighbours, if only neighbours can answer this node."""
         state = self._state
         return now < search.joining_deadline and bool(state.neighbours.pending_joins) and not state.is_reachable
@@ -228,10 +228,10 @@ class Searches:
         if state.options.floods:
             state.counts["duplicates"] += 1
             return []
-        refused = self._forwarding.why_refused(sender, query, now)
-        if refused in ("expired", "replayed"):
-            return []
-        outgoing = [] if refused else self._forwarding.forward(sender, query, now)
+        refusal = self._forwarding.why_refused(sender, query, now)
+        if refusal in ("expired", "replayed"):
+            return []  # the walker itself may still be out
+        outgoing = [] if refusal else self._forwarding.forward(sender, query, now)
         return outgoing or self.walker_ended(query, now)
 
     def walker_ended(self, query: Query, now: float) -> list[Envelope]:
@@ -270,9 +270,9 @@ class Searches:
             moments.append(search.deadline)
             if search.stage is Stage.WALKING and not search.walkers:
                 if not search.is_probing:
-                    moments.append(max(search.wait_until, search.joining_deadline))
+                    moments.append(max(search.replies_deadline, search.joining_deadline))
                 elif search.has_enough:  # else only the end of the probes can end it: an earlier moment would recur
-                    moments.append(search.wait_until)
+                    moments.append(search.replies_deadline)
             elif search.waiting_for and search.stage is not Stage.WALKING:
-                moments.append(search.wait_until)
+                moments.append(search.replies_deadline)
         return moments

@@ -119,9 +119,9 @@ def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -
     )
 
 
-def recall(urls: Iterable[str], best: Sequence[str]) -> float:
-    """The share of the best pages that were found."""
-    return len(set(urls) & set(best)) / len(best)
+def recall(urls: Iterable[str], relevant: Sequence[str]) -> float:
+    """The share of the relevant pages that were found."""
+    return len(set(urls) & set(relevant)) / len(relevant)
 
 
 def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:

@@ -111,7 +111,7 @@ class Asker:
         self._asked: dict[int, float] = {}
         self._next_at = 0.0
         self._channel: Channel | None = None
-        self.wire = Wire(self.identity.context(), self, me=self.identity.name, allow_private=True)
+        self.wire = Wire(self.identity.context(), self, own_name=self.identity.name, allow_private=True)
 
     async def run(self, endpoint: Endpoint, until: float) -> None:
         self._channel = await self.wire.connect(endpoint)

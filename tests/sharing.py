@@ -66,7 +66,7 @@ class Caller:
 
     def __init__(self, identity: Identity | None = None):
         self.identity = identity or Identity.new()
-        self.wire = Wire(self.identity.context(), self, me=self.identity.name, allow_private=True)
+        self.wire = Wire(self.identity.context(), self, own_name=self.identity.name, allow_private=True)
         self.heard_messages = []
         self.gone = 0
 

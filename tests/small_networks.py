@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from lycosa_peers.content import Items
-from lycosa_peers.messages import Contact, Message, PeerName, Send
+from lycosa_peers.messages import Contact, Envelope, Message, PeerName
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS, options_for
 from lycosa_peers.simulation import SimulatedNetwork
@@ -43,17 +43,19 @@ def ring(names: Sequence[str], reach: int = 2) -> dict[str, list[str]]:
     }
 
 
-def carry(nodes: Mapping[PeerName, Node], sender: PeerName, sends: Iterable[Send], now: float = 0.0) -> list[Message]:
+def carry(
+    nodes: Mapping[PeerName, Node], sender: PeerName, outgoing: Iterable[Envelope], now: float = 0.0
+) -> list[Message]:
     """Delivers messages, and those they bring about, to nodes that are there; what was said, in order."""
     said: list[Message] = []
-    waiting = [(sender, send) for send in sends]
+    waiting = [(sender, envelope) for envelope in outgoing]
     while waiting:
-        sender, send = waiting.pop(0)
-        said.append(send.message)
-        if send.to in nodes:
-            waiting += [(send.to, each) for each in nodes[send.to].receive(sender, send.message, now)]
+        sender, envelope = waiting.pop(0)
+        said.append(envelope.message)
+        if envelope.to in nodes:
+            waiting += [(envelope.to, each) for each in nodes[envelope.to].receive(sender, envelope.message, now)]
         else:
-            waiting += [(sender, each) for each in nodes[sender].undelivered(send.to, send.message, now)]
+            waiting += [(sender, each) for each in nodes[sender].undelivered(envelope.to, envelope.message, now)]
     return said
 
 

@@ -8,7 +8,7 @@ The protocol, without sockets and clocks:
                 `membership` around their common `state`
 
 Running it:
-    peer        a node over TCP: `session` on top of `wire`, `channel` and `dialer`, with its `identity`
+    peer        a node over TCP: `node_runner` on top of `wire`, `channel` and `dialer`, with its `identity`
     control     commands to the running peer
     simulation  many nodes with simulated time and messages
 """

@@ -5,6 +5,7 @@ from .messages import (
     DIRECT,
     MAX_HITS,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     Index,
@@ -12,7 +13,6 @@ from .messages import (
     PeerName,
     Query,
     Response,
-    Send,
     fit_frame,
 )
 from .rate_limits import RateLimit
@@ -30,7 +30,7 @@ class Answering:
         self._forwarding = forwarding
         self.capacity = RateLimit(state.options.capacity)
 
-    def answer_query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+    def answer_query(self, sender: PeerName, query: Query, now: float) -> list[Envelope]:
         """Answers a query of another peer, or forwards it."""
         state = self._state
         query = self._forwarding.clamp_ttl(query)
@@ -40,9 +40,9 @@ class Answering:
         if state.reputation.is_banned(query.origin.name, now):
             state.counts["shunned"] += 1
             return []
-        refused = self._forwarding.why_refused(sender, query, now)
-        if refused:
-            return self.end_query(sender, query, now) if refused == "too_many_of_one_query" else []
+        refusal = self._forwarding.why_refused(sender, query, now)
+        if refusal:
+            return self.end_query(sender, query, now) if refusal == "too_many_of_one_query" else []
         max_hits = min(query.max_hits, MAX_HITS)
         if query.origin.name not in state.buddies:
             max_hits = min(max_hits, state.options.max_hits)
@@ -57,34 +57,34 @@ class Answering:
                 return self._reply(sender, query, answer, now)
         return self._forwarding.forward(sender, query, now) or self.end_query(sender, query, now)
 
-    def end_query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+    def end_query(self, sender: PeerName, query: Query, now: float) -> list[Envelope]:
         """Ends a query; the asker is informed if the options say so."""
         if not self._state.options.sends_empty_responses:
             return []
-        response = Response(query.id, self._state.me, walker=query.walker, ttl=query.ttl)
+        response = Response(query.id, self._state.own_contact, walker=query.walker, ttl=query.ttl)
         return self._reply(sender, query, response, now)
 
-    def send_index(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
+    def send_index(self, sender: PeerName, request: IndexRequest, now: float) -> list[Envelope]:
         """Sends our index, or its changes since the version that the other peer has."""
         state = self._state
         if not self._has_capacity(sender, now):
-            return [state.send(sender, Declined("index", 0))]
+            return [state.envelope(sender, Declined("index", 0))]
         change = None if request.since is None else state.content.changes(request.since)
         if change is not None:
             state.counts["index_changes_sent"] += 1
-            return [state.send(sender, Index(change.version, change.packed, request.since))]
+            return [state.envelope(sender, Index(change.version, change.packed, request.since))]
         summary = state.content.summary()
         state.counts["indexes_sent"] += 1
-        return [state.send(sender, Index(summary.version, summary.packed()))]
+        return [state.envelope(sender, Index(summary.version, summary.packed()))]
 
-    def deliver(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Send]:
+    def deliver(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Envelope]:
         """Sends an item, or says that we lack it."""
         state = self._state
         if not self._has_capacity(sender, now):
-            return [state.send(sender, Declined("fetch", fetch.id))]
+            return [state.envelope(sender, Declined("fetch", fetch.id))]
         body = state.content.fetch(fetch.item)
         state.counts["handed_out" if body is not None else "lacked"] += 1
-        return [state.send(sender, Fetched(fetch.id, fetch.item, body))]
+        return [state.envelope(sender, Fetched(fetch.id, fetch.item, body))]
 
     def _has_capacity(self, sender: PeerName, now: float) -> bool:
         """Whether there is capacity for another request; a part is reserved for trusted peers, because strangers may be
@@ -98,17 +98,19 @@ class Answering:
     def _find(self, query: Query, max_hits: int) -> Response | None:
         """The response from our own content or from a held index; None if neither has it."""
         state = self._state
-        found = state.content.find(query.wanted, max_hits)
+        found = state.content.find(query.target, max_hits)
         if found.hits:
             hits = tuple(found.hits[:max_hits])
             return fit_frame(
-                Response(query.id, state.me, hits, statistics=found.statistics, walker=query.walker, ttl=query.ttl)
+                Response(
+                    query.id, state.own_contact, hits, statistics=found.statistics, walker=query.walker, ttl=query.ttl
+                )
             )
         elsewhere: list[PeerName] = []
         for name, index in state.indexes():
-            if name == query.origin.name or not index.may_have(query.wanted):
+            if name == query.origin.name or not index.may_have(query.target):
                 continue
-            hits = tuple(index.find(query.wanted, max_hits))[:max_hits]
+            hits = tuple(index.find(query.target, max_hits))[:max_hits]
             if hits:
                 state.counts["answered_for_others"] += 1
                 return fit_frame(Response(query.id, state.contact(name), hits, walker=query.walker, ttl=query.ttl))
@@ -117,9 +119,9 @@ class Answering:
             return None
         state.counts["answered_for_others"] += 1
         contacts = tuple(state.contact(name) for name in elsewhere[:MAX_ELSEWHERE])
-        return Response(query.id, state.me, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
+        return Response(query.id, state.own_contact, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
 
-    def _reply(self, sender: PeerName, query: Query, message: Response | Declined, now: float) -> list[Send]:
+    def _reply(self, sender: PeerName, query: Query, message: Response | Declined, now: float) -> list[Envelope]:
         asker = query.origin
         is_allowed = self._forwarding.may_answer(sender, asker.name, now)
-        return [Send(asker.name, message, asker.address)] if is_allowed else []
+        return [Envelope(asker.name, message, asker.address)] if is_allowed else []

@@ -177,6 +177,10 @@ class HeldIndexes:
         for name in (self._held.keys() | self._asked.keys()) - set(wanted):
             self.drop(name)
 
+    def state_without_indexes(self) -> "HeldState":
+        """The small part of the state, which changes at every checkpoint."""
+        return HeldState({}, sorted(self._wanted), self._checkpoints)
+
     def state(self) -> "HeldState":
         held = {name: (summary.version, summary.packed()) for name, summary in self._held.items()}
         return HeldState(held, sorted(self._wanted), self._checkpoints)
@@ -193,6 +197,6 @@ class HeldIndexes:
 class HeldState(Struct, frozen=True):
     """The saved form of held indexes."""
 
-    held: dict[PeerName, tuple[int, bytes]] = {}
-    wanted: list[PeerName] = msgspec.field(default_factory=list)
+    held: dict[PeerName, tuple[int, bytes]] = {}  # version and packed index
+    wanted: list[PeerName] = msgspec.field(default_factory=list)  # owners of the indexes wanted at the last checkpoint
     checkpoints: int = 0

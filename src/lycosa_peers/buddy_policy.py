@@ -1,6 +1,6 @@
 """How a node learns whom to ask: credit for answers, demotion for failures, and indexes of long-term buddies."""
 
-from .messages import Index, IndexRequest, PeerName, Send
+from .messages import Envelope, Index, IndexRequest, PeerName
 from .search import Answer, Failure
 from .state import NodeState
 
@@ -35,7 +35,7 @@ class BuddyPolicy:
 
     def provider_failed(
         self, provider: PeerName, reason: Failure, now: float, via: PeerName | None = None
-    ) -> list[Send]:
+    ) -> list[Envelope]:
         """Handles a provider that did not deliver what it, or `via`, claimed: it is demoted, unless it merely lacks the
         item, and its held index is refreshed if that was wrong."""
         state = self._state
@@ -60,7 +60,7 @@ class BuddyPolicy:
         interval = self._state.options.checkpoint
         self.next_checkpoint = (now // interval + 1) * interval
 
-    def checkpoint(self) -> list[Send]:
+    def checkpoint(self) -> list[Envelope]:
         """Requests the indexes wanted at this checkpoint, or the changes of those held."""
         self._state.counts["checkpoints"] += 1
         return self._request_indexes(self._state.held.checkpoint(self._state.index_owners()))
@@ -82,6 +82,6 @@ class BuddyPolicy:
         else:
             state.counts["indexes_taken" if index.since is None else "index_changes_taken"] += 1
 
-    def _request_indexes(self, due: list[tuple[PeerName, int | None]]) -> list[Send]:
+    def _request_indexes(self, due: list[tuple[PeerName, int | None]]) -> list[Envelope]:
         self._state.counts["index_requests"] += len(due)
-        return [self._state.send(name, IndexRequest(since)) for name, since in due]
+        return [self._state.envelope(name, IndexRequest(since)) for name, since in due]

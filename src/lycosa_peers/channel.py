@@ -85,8 +85,8 @@ class Channel(asyncio.Protocol):
         return self.address.rpartition(":")[0]
 
     @cached_property
-    def network(self) -> str:
-        """The key by which connections from the other side's host are counted."""
+    def address_group(self) -> str:
+        """The key by which connections from the other side's host are counted: its IPv4 address or IPv6 network."""
         return address_group(self.host)
 
     @property

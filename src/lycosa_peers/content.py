@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from .messages import CollectionStatistics, Item, PeerHit, Wanted
+from .messages import CollectionStatistics, Item, PeerHit, Target
 
 
 class LookupResult(Struct, frozen=True):
@@ -33,11 +33,11 @@ class ContentSummary(Protocol):
     @property
     def version(self) -> int: ...
 
-    def may_have(self, wanted: Wanted) -> bool:
+    def may_have(self, target: Target) -> bool:
         """Whether the content may have it. A summary that lacks words of the content has false negatives."""
         ...
 
-    def find(self, wanted: Wanted, max_hits: int) -> Sequence[PeerHit]:
+    def find(self, target: Target, max_hits: int) -> Sequence[PeerHit]:
         """Certain hits; none from an approximate summary."""
         ...
 
@@ -47,32 +47,35 @@ class ContentSummary(Protocol):
 class Content(Protocol):
     """What a peer shares."""
 
-    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
+    def find(self, target: Target, max_hits: int) -> LookupResult:
         """The hits for other peers."""
         ...
 
-    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
+    def find_own(self, target: Target, max_hits: int) -> LookupResult:
         """The hits for our own user, including what is withheld from others."""
         ...
 
     def fetch(self, item: Item) -> bytes | None: ...
 
-    def verify(self, item: Item, body: bytes) -> bool:
-        """Whether an untrusted body is that item, as far as can be checked."""
+    def is_item(self, item: Item, body: bytes) -> bool:
+        """Whether an untrusted body is that item, as far as can be checked. Of everything that is fetched."""
         ...
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
+    def is_plausible_hit(self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         """Whether an untrusted hit can be an answer, as far as can be checked without the item. `statistics` came with
-        the hit."""
+        the hit. Of every hit of other peers."""
         ...
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
-        """Whether an untrusted item is as its hit claims."""
+    def body_matches_hit(
+        self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes
+    ) -> bool:
+        """Whether an untrusted item is as its hit claims, such as its title and its counts of words. Of the sample of a
+        provider (see `probes`)."""
         ...
 
     def unanswerable_query(self, number: int) -> str | None:
-        """Words that hardly any page has all of, different for each number; None if there are none. The query of
-        `probes.Trap`: a peer that has hits for it makes them up."""
+        """Words that hardly any page has all of, different for each number. The query of `probes.Trap`: a peer
+        that has hits for it makes them up. None: there are no such words, and so no traps."""
         ...
 
     def may_store(self, item: Item) -> bool:
@@ -106,11 +109,11 @@ class ItemSummary:
         self.ids = ids
         self.version = version
 
-    def may_have(self, wanted: Wanted) -> bool:
-        return wanted in self.ids
+    def may_have(self, target: Target) -> bool:
+        return target in self.ids
 
-    def find(self, wanted: Wanted, max_hits: int) -> Sequence[PeerHit]:
-        return (PeerHit(wanted),) if wanted in self.ids else ()
+    def find(self, target: Target, max_hits: int) -> Sequence[PeerHit]:
+        return (PeerHit(target),) if target in self.ids else ()
 
     def packed(self) -> bytes:
         return _encode(sorted(self.ids))
@@ -140,24 +143,26 @@ class Items:
         self._changes.append((added, item))
         del self._changes[: -self._changes_kept]
 
-    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
-        return LookupResult((PeerHit(wanted),)) if wanted in self.ids else LookupResult()
+    def find(self, target: Target, max_hits: int) -> LookupResult:
+        return LookupResult((PeerHit(target),)) if target in self.ids else LookupResult()
 
-    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
-        return self.find(wanted, max_hits)
+    def find_own(self, target: Target, max_hits: int) -> LookupResult:
+        return self.find(target, max_hits)
 
     def fetch(self, item: Item) -> bytes | None:
         """The id stands for the body of the file."""
         return str(item).encode() if item in self.ids else None
 
-    def verify(self, item: Item, body: bytes) -> bool:
+    def is_item(self, item: Item, body: bytes) -> bool:
         return body == str(item).encode()
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
-        return hit.item == wanted
+    def is_plausible_hit(self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
+        return hit.item == target
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
-        return self.verify(hit.item, body)
+    def body_matches_hit(
+        self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes
+    ) -> bool:
+        return self.is_item(hit.item, body)
 
     def unanswerable_query(self, number: int) -> str | None:
         return None

@@ -34,11 +34,11 @@ LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a host name, the 
 
 
 class Purpose(StrEnum):
-    """The purpose of a connection."""
+    """What a new connection is for, which decides whose dial slots it takes."""
 
-    ASKING = "asking"  # own queries
-    ANSWERING = "answering"  # queries of others, at addresses that they gave
-    UPKEEP = "upkeep"
+    ASKING = "asking"  # our own searches and fetches
+    ANSWERING = "answering"  # queries of others, which are answered at addresses that they gave, or forwarded
+    UPKEEP = "upkeep"  # joining, pings and indexes
 
 
 def look_up(name: str) -> Sequence[str]:

@@ -2,10 +2,12 @@
 
 import hashlib
 from collections import OrderedDict
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from .messages import Contact, FetchRequest, Item, PeerName, Send
+from .messages import Contact, Envelope, FetchRequest, Item, PeerName
 from .search import Failure
 from .state import NodeState
 
@@ -13,7 +15,7 @@ MAX_FETCHES = 256  # pending; the same limit for late ones
 MAX_RESULTS = 16  # not collected yet
 
 
-class SecretNumbers:
+class Nonces:
     """Unguessable numbers, so that no peer can answer a query that it never received: keyed hashes of a counter.
     `count` is saved, so that none is used twice."""
 
@@ -28,6 +30,10 @@ class SecretNumbers:
         text = f"{self._name}\n{self.count}".encode()
         return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=size).digest(), "little")
 
+    def next_walker(self) -> int:
+        """The next number for a walker: within its range in messages, and never `DIRECT`, which is 0."""
+        return 1 + self.next(size=3)
+
 
 class PendingFetch(Struct, frozen=True):
     """A request to a provider."""
@@ -41,9 +47,9 @@ class PendingFetch(Struct, frozen=True):
 class Fetches:
     """Pending fetches, their results, and those that timed out but may still be answered."""
 
-    def __init__(self, state: NodeState, numbers: SecretNumbers):
+    def __init__(self, state: NodeState, nonces: Nonces):
         self._state = state
-        self._numbers = numbers
+        self._nonces = nonces
         self._pending: dict[int, PendingFetch] = {}
         self._results: OrderedDict[int, bytes | Failure] = OrderedDict()
         self._late: OrderedDict[int, PeerName] = OrderedDict()
@@ -53,17 +59,18 @@ class Fetches:
 
     def start(
         self, provider: Contact, item: Item, now: float, search: int | None = None, *, wait: float = 0.0
-    ) -> tuple[int, list[Send]]:
+    ) -> tuple[int, list[Envelope]]:
         """Requests an item from a provider; returns the number of the fetch, and what to send.
 
         wait: seconds; 0 for the value in the options.
         """
-        number = self._numbers.next()
-        while len(self._pending) >= MAX_FETCHES:
-            self.time_out(next(iter(self._pending)))
+        number = self._nonces.next()
+        for oldest in list(islice(self._pending, max(0, len(self._pending) + 1 - MAX_FETCHES))):
+            # It times out at the next tick, which is due now: then whoever waits for it learns that it has failed.
+            self._pending[oldest] = replace(self._pending[oldest], until=min(self._pending[oldest].until, now))
         self._pending[number] = PendingFetch(provider, item, now + (wait or self._state.options.fetch_wait), search)
         self._state.counts["fetches"] += 1
-        return number, [Send(provider.name, FetchRequest(number, item), provider.address)]
+        return number, [Envelope(provider.name, FetchRequest(number, item), provider.address)]
 
     def pending(self, number: int, provider: PeerName) -> PendingFetch | None:
         """The fetch of that number, if it is pending at that provider."""

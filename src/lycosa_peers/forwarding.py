@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from .messages import DIRECT, PeerName, Query, Send
+from .messages import DIRECT, Envelope, PeerName, Query
 from .rate_limits import RateLimits, SeenQueries
 from .routing import clamped, flood_targets, next_hop
 from .state import NodeState
@@ -52,35 +52,36 @@ class Forwarding:
             self._state.counts[reason] += 1
         return reason
 
-    def forward(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+    def forward(self, sender: PeerName, query: Query, now: float) -> list[Envelope]:
         """Forwards a processed query to the next peers; empty if it ends here."""
         if query.ttl <= 1:
             return []
         hops = self.next_hops(replace(query, ttl=query.ttl - 1), sender)
-        onward = self.within_limits(hops, now, reserve=RESERVED_SHARE)
+        onward = self.take_allowed(hops, now, reserve=RESERVED_SHARE)
         self._state.counts["passed_on"] += len(onward)
         return onward
 
-    def reroute(self, query: Query, now: float) -> list[Send]:
+    def reroute(self, query: Query, now: float) -> list[Envelope]:
         """Sends an undelivered query to another peer; empty if there is none."""
         reserve = 0.0 if query.origin.name == self._state.name else RESERVED_SHARE
-        return self.within_limits(self.next_hops(query, None), now, reserve=reserve)
+        return self.take_allowed(self.next_hops(query, None), now, reserve=reserve)
 
-    def next_hops(self, query: Query, came_from: PeerName | None) -> list[Send]:
+    def next_hops(self, query: Query, came_from: PeerName | None) -> list[Envelope]:
         """The query for the next peers; empty if the walker has ended."""
         neighbours = self._state.neighbours
         if self._state.options.floods:
             return [
-                self._state.send(name, query) for name in flood_targets(neighbours.names, came_from, neighbours.down)
+                self._state.envelope(name, query)
+                for name in flood_targets(neighbours.names, came_from, neighbours.down)
             ]
         if came_from is not None and came_from not in neighbours:
             came_from = None
         hop = next_hop(self._seed, query.id, query.walker, query.ttl, neighbours.names, came_from, neighbours.down)
-        return [] if hop is None else [self._state.send(hop, query)]
+        return [] if hop is None else [self._state.envelope(hop, query)]
 
-    def within_limits(self, queries: list[Send], now: float, *, reserve: float = 0.0) -> list[Send]:
+    def take_allowed(self, queries: list[Envelope], now: float, *, reserve: float = 0.0) -> list[Envelope]:
         """Takes a token of each receiver; returns the queries that got one. A share `reserve` of each rate is left."""
-        allowed = [send for send in queries if self._queries_to.take(send.to, now, reserve=reserve)]
+        allowed = [envelope for envelope in queries if self._queries_to.take(envelope.to, now, reserve=reserve)]
         if len(allowed) < len(queries):
             self._state.counts["held_back"] += len(queries) - len(allowed)
         return allowed

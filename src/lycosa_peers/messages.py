@@ -41,7 +41,7 @@ _Share = Annotated[float, Meta(ge=0, le=1)]
 _Short = Annotated[str, Meta(max_length=512)]
 _Text = Annotated[str, Meta(max_length=4096)]
 
-Wanted = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # an item's id when sharing files; words to search for
+Target = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # of a search: an item's id when sharing files, or words
 Item = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # an item's id when sharing files; the URL of a page
 
 
@@ -94,7 +94,7 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
     """A search request. `ttl` is the number of peers that may still receive it, including this receiver."""
 
     id: _Number
-    wanted: Wanted
+    target: Target
     origin: Contact  # whom to answer
     ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 1
     walker: _Walker = DIRECT
@@ -128,7 +128,8 @@ class IndexRequest(_Message, frozen=True, array_like=True, tag="index_request"):
 
 
 class Index(_Message, frozen=True, array_like=True, tag="index"):
-    """The summary of the sender's content, or its changes since a version."""
+    """The summary of the sender's content, or its changes since a version. BuddyNet calls a summary that another peer
+    holds an index: so do messages, options and saved files."""
 
     version: _Count
     packed: bytes  # in the encoding of the content
@@ -187,12 +188,12 @@ Message = (
 )  # fmt: skip
 
 
-class Send(Struct, frozen=True):
-    """A message to send."""
+class Envelope(Struct, frozen=True):
+    """A message to be sent, and its receiver."""
 
     to: PeerName
     message: Message
-    address: str = ""  # empty: the known one
+    address: str = ""  # of the receiver; empty: the known one
 
 
 class MessageError(ValueError):

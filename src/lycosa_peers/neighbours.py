@@ -20,7 +20,7 @@ class Neighbours:
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
         self.awaited: set[PeerName] = set()  # pinged or asked to join, and not answered yet
         self.silent: dict[PeerName, int] = {}  # consecutive unanswered pings
-        self.networks: dict[PeerName, str] = {}  # of connected peers, if known
+        self.address_groups: dict[PeerName, str] = {}  # of connected peers: `addresses.address_group`
         self._known: OrderedDict[PeerName, str] = OrderedDict()
 
     def __contains__(self, name: PeerName) -> bool:
@@ -57,8 +57,8 @@ class Neighbours:
 
     def _make_room(self, name: PeerName, trusted: Container[PeerName]) -> bool:
         strangers = [each for each in self.names if each not in trusted]
-        count_by_network = Counter(self.networks.get(each, "") for each in strangers)
-        own_network = self.networks.get(name, "")
+        count_by_network = Counter(self.address_groups.get(each, "") for each in strangers)
+        own_network = self.address_groups.get(name, "")
         if (
             name not in trusted
             and own_network
@@ -75,7 +75,8 @@ class Neighbours:
         if name not in trusted and largest <= count_by_network[own_network] + 1:
             return False
         latest = next(
-            (each for each in reversed(strangers) if count_by_network[self.networks.get(each, "")] == largest), None
+            (each for each in reversed(strangers) if count_by_network[self.address_groups.get(each, "")] == largest),
+            None,
         )
         if latest is not None:
             self.remove(latest)

@@ -1,13 +1,13 @@
 """One peer: the whole protocol, without sockets and without a clock of its own.
 
 A `Node` is called with events (`ask`, `receive`, `undelivered`, `disconnected`, `connected`, `tick`) and the time of
-each, and returns the messages to send. `session` runs it over TCP, `simulation` on simulated connections and a
+each, and returns the messages to send. `node_runner` runs it over TCP, `simulation` on simulated connections and a
 simulated clock; the node itself cannot tell which.
 
-    number, sends = node.ask("wind power", now)      begin a search; its results are at `node.answers(number)`
-    sends = node.receive(sender, message, now)       a message came; the sender's name has been verified
-    sends = node.undelivered(to, message, now)       a message could not be delivered
-    sends = node.tick(now)                           the time of `next_deadline` has come
+    number, outgoing = node.ask("wind power", now)   begin a search; its results are at `node.answers(number)`
+    outgoing = node.receive(sender, message, now)    a message came; the sender's name has been verified
+    outgoing = node.undelivered(to, message, now)    a message could not be delivered
+    outgoing = node.tick(now)                        the time of `next_deadline` has come
 
 It is made of parts, each with its own state, around the `NodeState` that they share:
 
@@ -33,12 +33,14 @@ from .answering import Answering
 from .buddies import BuddyList, HeldIndexes
 from .buddy_policy import BuddyPolicy
 from .content import Content
-from .fetches import Fetches, SecretNumbers
+from .fetches import Fetches, Nonces
 from .forwarding import Forwarding
 from .membership import Membership
 from .messages import (
+    DIRECT,
     Contact,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     Hello,
@@ -53,8 +55,7 @@ from .messages import (
     Pong,
     Query,
     Response,
-    Send,
-    Wanted,
+    Target,
 )
 from .neighbours import Neighbours
 from .options import NodeOptions
@@ -64,7 +65,7 @@ from .search import Answers, Failure, Stage
 from .searches import Searches
 from .state import NodeState, SavedState
 
-_ANSWERS = (Response, Declined)
+_ANSWERS = (Response, Declined)  # limited separately: queries of this node may bring many at once
 
 
 class Node:
@@ -78,7 +79,7 @@ class Node:
 
     def __init__(
         self,
-        me: Contact | PeerName,
+        own_contact: Contact | PeerName,
         content: Content,
         *,
         options: NodeOptions,
@@ -86,16 +87,16 @@ class Node:
         secret: bytes = b"",
         now: float = 0.0,
     ):
-        me = Contact(me) if isinstance(me, str) else me
-        self._state = state = NodeState(me, content, options)
-        self._numbers = SecretNumbers(me.name, secret or seed.to_bytes(8, "little"))
+        own_contact = Contact(own_contact) if isinstance(own_contact, str) else own_contact
+        self._state = state = NodeState(own_contact, content, options)
+        self._nonces = Nonces(own_contact.name, secret or seed.to_bytes(8, "little"))
         self.policy = BuddyPolicy(state)
         self.forwarding = Forwarding(state, seed)
         self.answering = Answering(state, self.forwarding)
         self.membership = Membership(state)
-        self.fetches = Fetches(state, self._numbers)
-        self.searches = Searches(state, self.forwarding, self.policy, self.fetches, self._numbers)
-        self.probes = Probes(state, self.searches, self.fetches, self.forwarding, self.policy, self._numbers)
+        self.fetches = Fetches(state, self._nonces)
+        self.searches = Searches(state, self.forwarding, self.policy, self.fetches, self._nonces)
+        self.probes = Probes(state, self.searches, self.fetches, self.forwarding, self.policy, self._nonces)
         self.replies = Replies(state, self.searches, self.fetches, self.policy, self.probes)
         self.resume(now)
 
@@ -106,13 +107,13 @@ class Node:
         return self._state.name
 
     @property
-    def me(self) -> Contact:
+    def own_contact(self) -> Contact:
         """The name of the node, and the address at which others reach it."""
-        return self._state.me
+        return self._state.own_contact
 
-    @me.setter
-    def me(self, me: Contact) -> None:
-        self._state.me = me
+    @own_contact.setter
+    def own_contact(self, own_contact: Contact) -> None:
+        self._state.own_contact = own_contact
 
     @property
     def content(self) -> Content:
@@ -133,6 +134,7 @@ class Node:
 
     @property
     def held(self) -> HeldIndexes:
+        """The indexes of other peers that it holds."""
         return self._state.held
 
     @property
@@ -153,9 +155,10 @@ class Node:
 
     def trust(self, peers: Iterable[PeerName]) -> None:
         """Records peers at endpoints given by the user."""
-        self._state.named.update(peers)
+        self._state.named_by_user.update(peers)
 
     def demerits(self, peer: PeerName, now: float) -> float:
+        """The demerits of a peer that have not decayed yet; see `NodeOptions.ban_threshold`."""
         return self._state.reputation.demerits(peer, now)
 
     def penalise(self, peer: PeerName, offence: str, now: float, demerits: float = 1.0) -> None:
@@ -166,14 +169,14 @@ class Node:
 
     def ask(
         self,
-        wanted: Wanted,
+        target: Target,
         now: float,
         *,
         max_hits: int = 1,
         enough: int = 1,
         timeout: float | None = None,
         query_id: int | None = None,
-    ) -> tuple[int, list[Send]]:
+    ) -> tuple[int, list[Envelope]]:
         """Starts a search; returns its id, and what to send.
 
         max_hits: of each peer.
@@ -181,7 +184,7 @@ class Node:
         timeout: seconds; by default that of the options.
         query_id: must never have been used.
         """
-        return self.searches.begin(wanted, now, max_hits=max_hits, enough=enough, timeout=timeout, query_id=query_id)
+        return self.searches.begin(target, now, max_hits=max_hits, enough=enough, timeout=timeout, query_id=query_id)
 
     def answers(self, query_id: int) -> Answers | None:
         """A snapshot of the search; None if it is forgotten."""
@@ -191,7 +194,7 @@ class Node:
         """How far the search has come; None if it is forgotten."""
         return self.searches.stage(query_id)
 
-    def fetch(self, provider: Contact, item: Item, now: float) -> tuple[int, list[Send]]:
+    def fetch(self, provider: Contact, item: Item, now: float) -> tuple[int, list[Envelope]]:
         """Requests an item from a provider; returns the number for `fetch_result`, and what to send."""
         return self.fetches.start(provider, item, now)
 
@@ -203,21 +206,22 @@ class Node:
         """Makes them neighbours, in this order, without asking; for given overlays."""
         self.membership.connect(neighbours)
 
-    def join(self, contacts: Iterable[Contact]) -> list[Send]:
+    def join(self, contacts: Iterable[Contact]) -> list[Envelope]:
         """Asks them to be neighbours."""
         return self.membership.join(contacts)
 
-    def rejoin(self) -> list[Send]:
+    def rejoin(self) -> list[Envelope]:
         """Asks the neighbours of the last run to be neighbours again, and others if those are few."""
         return self.membership.rejoin()
 
-    def leave(self) -> list[Send]:
+    def leave(self) -> list[Envelope]:
         """Tells the neighbours that this node is going down."""
         return self.membership.leave()
 
     # ------------------------------------------------------------ events
 
-    def receive(self, sender: PeerName, message: Message, now: float) -> list[Send]:
+    def receive(self, sender: PeerName, message: Message, now: float) -> list[Envelope]:
+        """A message came from a peer whose name has been verified; returns what to send for it."""
         state = self._state
         if state.reputation.is_banned(sender, now):
             state.counts["shunned"] += 1
@@ -257,11 +261,11 @@ class Node:
             case Join() | Leave() | Ping() | Hello():
                 return self.membership.receive(sender, message)
 
-    def undelivered(self, to: PeerName, message: Message, now: float) -> list[Send]:
-        """A message could not be delivered."""
+    def undelivered(self, to: PeerName, message: Message, now: float) -> list[Envelope]:
+        """A message could not be delivered; returns what to send instead."""
         self.counts["undelivered"] += 1
         match message:
-            case Query(walker=0):
+            case Query() if message.walker == DIRECT:
                 return self.searches.direct_query_undelivered(to, message, now)
             case Query():
                 return self._walker_undelivered(to, message, now)
@@ -275,7 +279,7 @@ class Node:
                 pass
         return []
 
-    def _walker_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
+    def _walker_undelivered(self, to: PeerName, query: Query, now: float) -> list[Envelope]:
         """Sends a walker to another neighbour; if there is none, it has ended."""
         self.disconnected(to)
         if self.options.floods:
@@ -291,11 +295,11 @@ class Node:
         """Records that the connection to a peer is closed, so that no walker is sent there."""
         self.neighbours.mark_down(peer)
 
-    def connected(self, peer: PeerName, network: str = "") -> None:
-        """Records that a peer is connected, from an address in a network."""
+    def connected(self, peer: PeerName, address_group: str = "") -> None:
+        """Records that a peer is connected, from an address of that group (`addresses.address_group`)."""
         self.neighbours.mark_up(peer)
-        if network:
-            self.neighbours.networks[peer] = network
+        if address_group:
+            self.neighbours.address_groups[peer] = address_group
 
     # ------------------------------------------------------------ time
 
@@ -310,42 +314,37 @@ class Node:
         moments = (*self.fetches.deadlines(), *self.searches.deadlines())
         return min(self.policy.next_checkpoint, self.membership.next_ping, *moments)
 
-    def tick(self, now: float) -> list[Send]:
+    def tick(self, now: float) -> list[Envelope]:
         """Does what is due: timeouts, checkpoints, pings."""
         self._last_tick = now
-        sends = self.replies.tick(now) + self.searches.tick(now)
+        outgoing = self.replies.tick(now) + self.searches.tick(now)
         if now >= self.policy.next_checkpoint:
             self.policy.schedule(now)
-            sends += self.policy.checkpoint()
+            outgoing += self.policy.checkpoint()
         if now >= self.membership.next_ping:
-            sends += self.membership.ping(now)
-        return sends
+            outgoing += self.membership.ping(now)
+        return outgoing
 
-    def checkpoint(self) -> list[Send]:
+    def checkpoint(self) -> list[Envelope]:
         """Requests the indexes that are due, now."""
         return self.policy.checkpoint()
 
     # ------------------------------------------------------------ saving
 
-    def saved_contacts(self) -> SavedState:
-        """The contacts of the node, without held indexes."""
-        return self._state.saved(self._last_tick)
+    def state_without_indexes(self) -> SavedState:
+        """What is kept between two runs, without the indexes it holds and the number of used nonces."""
+        return self._state.saved_without_indexes(self._last_tick)
 
     def state(self) -> JsonValue:
         """Everything that is kept between two runs."""
-        saved = replace(
-            self.saved_contacts(),
-            held=self.held.state(),
-            numbered=self._numbers.count,
-            has_asked=self._state.has_asked,
-        )
+        saved = replace(self.state_without_indexes(), held=self.held.state(), numbered=self._nonces.count)
         return msgspec.to_builtins(saved)
 
-    def restore(self, plain: JsonValue) -> None:
-        """Restores a state; ValueError if it is invalid."""
+    def restore(self, state: JsonValue) -> None:
+        """Restores what `state` returned; ValueError if it is invalid."""
         try:
-            saved = msgspec.convert(plain, SavedState)
+            saved = msgspec.convert(state, SavedState)
         except msgspec.ValidationError as error:
             raise ValueError(f"no state of a peer: {error}") from error
         self._state.restore(saved, self._last_tick)
-        self._numbers.count = saved.numbered
+        self._nonces.count = saved.numbered

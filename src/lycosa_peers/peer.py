@@ -19,10 +19,10 @@ from .channel import OTHER_GROUP
 from .identity import Identity
 from .messages import Contact
 from .node import Node
+from .node_runner import NodeRunner, Notify
 from .options import DEFAULTS, NodeOptions
 from .peer_folder import PeerFolder
 from .search import Answers, Stage
-from .session import Notify, PeerSession
 from .shared_collection import UPDATE_SECONDS, SharedCollection, SummaryUpdates
 from .state_files import StateFiles
 
@@ -58,7 +58,7 @@ class Peer:
         logs_queries: bool = False,
     ):
         if identity.group is not None:  # members have the secret, and so are trusted
-            options = replace(options, probes=0)
+            options = replace(options, max_probes=0)
         self.identity = identity
         self.content = content
         self._options = options
@@ -71,13 +71,13 @@ class Peer:
             secret=secrets.token_bytes(32),
             now=asyncio.get_running_loop().time(),
         )
-        self.session = PeerSession(
+        self.runner = NodeRunner(
             self.node, identity, allow_private=allow_private, notify=notify, logs_queries=logs_queries
         )
-        self.wire = self.session.wire
-        self.counts: Counter[str] = self.session.counts
+        self.wire = self.runner.wire
+        self.counts: Counter[str] = self.runner.counts
         self.node.trust(pinned_names(folder).values())
-        self._bootstrap = Bootstrap(self.session, folder, self.counts, notify=notify)
+        self._bootstrap = Bootstrap(self.runner, folder, self.counts, notify=notify)
         self._files = StateFiles(folder)
         for file in self._files.restore(self.node):
             self.counts["state_lost"] += 1
@@ -96,14 +96,14 @@ class Peer:
         endpoint = await self.wire.listen(listen) if listen is not None else None
         reached_at = reached_at or endpoint
         if reached_at is not None:
-            self.node.me = Contact(self.identity.name, str(reached_at))
+            self.node.own_contact = Contact(self.identity.name, str(reached_at))
         for seconds, action in (
             (SAVE_SECONDS, self.save),
             (SAVE_SECONDS, self._report_content_error),
             (SWEEP_SECONDS, self.wire.sweep),
         ):
             self._start(self._every(seconds, action))
-        self.session.send_all(self.node.rejoin())
+        self.runner.send_all(self.node.rejoin())
         return endpoint
 
     def follow_collection(self) -> None:
@@ -121,10 +121,10 @@ class Peer:
 
     async def end(self) -> None:
         """Leaves the network and saves its state."""
-        self.session.send_all(self.node.leave())
+        self.runner.send_all(self.node.leave())
         for task in list(self._tasks):
             task.cancel()
-        self.session.end()
+        self.runner.end()
         self._try(self.save)
         await self.wire.close()
 
@@ -148,9 +148,9 @@ class Peer:
     async def _progress(self, words: str, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        number, sends = self.node.ask(words, began, max_hits=max_hits, enough=enough, timeout=timeout)
+        number, outgoing = self.node.ask(words, began, max_hits=max_hits, enough=enough, timeout=timeout)
         self._report_content_error()
-        self.session.send_all(sends)
+        self.runner.send_all(outgoing)
         yielded, answers = -1, self.node.answers(number)
         while answers is not None:
             left = began + timeout - loop.time()
@@ -164,16 +164,16 @@ class Peer:
                     self._try(self.save)
                     return
                 continue  # `wait` does not see what happened while the caller was busy
-            await self.session.wait(left)
+            await self.runner.wait(left)
 
     async def fetch(self, provider: Contact, url: str) -> bytes | None:
         """The stored page of a provider; None if it was not delivered."""
         loop = asyncio.get_running_loop()
-        number, sends = self.node.fetch(provider, url, loop.time())
-        self.session.send_all(sends)
+        number, outgoing = self.node.fetch(provider, url, loop.time())
+        self.runner.send_all(outgoing)
         until = loop.time() + self._options.fetch_wait
         while (result := self.node.fetch_result(number)) is None and (left := until - loop.time()) > 0:
-            await self.session.wait(left)
+            await self.runner.wait(left)
         return result if isinstance(result, bytes) else None
 
     def status(self) -> JsonValue:
@@ -181,7 +181,7 @@ class Peer:
         node = self.node
         return {
             "name": self.identity.name,
-            "address": node.me.address,
+            "address": node.own_contact.address,
             "group": self.identity.group.name if self.identity.group else None,
             "pages": self.content.pages,
             "connected": self.wire.peers,
@@ -259,8 +259,8 @@ class Bootstrap:
     """Joins peers at endpoints given by the user. The peer that first answers at an endpoint is expected there from
     then on (trust on first use), unless the user gives a name."""
 
-    def __init__(self, session: PeerSession, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
-        self._session = session
+    def __init__(self, runner: NodeRunner, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
+        self._runner = runner
         self._folder = folder
         self._counts = counts
         self._notify = notify
@@ -270,9 +270,9 @@ class Bootstrap:
 
         Raises WrongKeyError and OtherGroupError.
         """
-        node = self._session.node
+        node = self._runner.node
         expected = name or pinned_names(self._folder).get(str(endpoint), "")
-        channel = await self._session.wire.dial(endpoint)
+        channel = await self._runner.wire.dial(endpoint)
         if not channel.is_open:
             if channel.close_reason == OTHER_GROUP:
                 raise OtherGroupError(f"{endpoint} is {OTHER_GROUP}; see --group and --no-group")
@@ -285,13 +285,13 @@ class Bootstrap:
                 f"{endpoint} is answered by {channel.peer}, and not by {expected_peer}; if that is right, use"
                 f" --join {channel.peer}@{endpoint}"
             )
-        self._session.send_all(node.join([Contact(channel.peer, str(endpoint))]))
+        self._runner.send_all(node.join([Contact(channel.peer, str(endpoint))]))
         until = asyncio.get_running_loop().time() + ACCEPT_SECONDS
         while channel.is_open and not self._is_joined(channel.peer):
             left = until - asyncio.get_running_loop().time()
             if left <= 0:
                 break
-            await self._session.wait(left)
+            await self._runner.wait(left)
         if not channel.is_open:
             return None  # it does not know our group
         self._pin(endpoint, channel.peer)
@@ -327,5 +327,5 @@ class Bootstrap:
                 self._notify(str(error))
 
     def _is_joined(self, peer: str) -> bool:
-        neighbours = self._session.node.neighbours
+        neighbours = self._runner.node.neighbours
         return peer in neighbours and peer not in neighbours.down

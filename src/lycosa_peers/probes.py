@@ -3,8 +3,8 @@
 Keys and claims are free, so a hit of an untrusted peer counts only after two checks: a random page of its answer was
 fetched and is as claimed, and the peer found nothing for an unanswerable query: unrelated words of the asker's own
 pages and a word that does not exist. That query looks like another walker, and whoever has hits for it makes them up.
-A peer that passes in several searches becomes a buddy. Answers of trusted peers count at once, and are checked
-occasionally.
+A peer that passes in several searches becomes a buddy. Answers of trusted peers count at once; one in
+`TRUSTED_CHECKED_ONE_IN` of them is checked in the same way.
 """
 
 from collections import OrderedDict
@@ -12,16 +12,16 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from .buddy_policy import BuddyPolicy
-from .fetches import Fetches, SecretNumbers
+from .fetches import Fetches, Nonces
 from .forwarding import Forwarding
-from .messages import PeerHit, PeerName, Query, Response, Send
+from .messages import Envelope, PeerHit, PeerName, Query, Response
 from .search import Answer, Failure, Search, Trust
 from .searches import Searches
 from .state import NodeState
 
 PROBE_SECONDS = 5.0  # timeout for the page of a provider
-SPOT_CHECK_ONE_IN = 8  # answers of trusted peers, of which one is checked
-MAX_PENDING = 256  # samples without an answer; the same limit for traps
+TRUSTED_CHECKED_ONE_IN = 8  # answers of trusted peers, of which one is checked
+MAX_PENDING = 256  # traps without an answer; samples are limited as all fetches are
 MAX_CONFIRMED = 4096  # peers whose confirmations are counted
 _TRAP_MAX_HITS = 3  # hits that a trap asks for
 
@@ -58,15 +58,15 @@ class Probes:
         fetches: Fetches,
         forwarding: Forwarding,
         policy: BuddyPolicy,
-        numbers: SecretNumbers,
+        nonces: Nonces,
     ):
         self._state = state
         self._searches = searches
         self._fetches = fetches
         self._forwarding = forwarding
         self._policy = policy
-        self._numbers = numbers
-        self._samples: OrderedDict[int, Probe] = OrderedDict()  # by number of the fetch
+        self._nonces = nonces
+        self._samples: dict[int, Probe] = {}  # by number of the fetch
         self._traps: OrderedDict[int, Trap] = OrderedDict()  # by number of the query
         self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # number of searches in which each was confirmed
 
@@ -76,72 +76,82 @@ class Probes:
     def has_trap(self, query: int) -> bool:
         return query in self._traps
 
-    def check(self, search: Search, answer: Answer, now: float) -> list[Send]:
-        """Accepts an answer at once if its provider is trusted; otherwise, starts to check it."""
+    def check(self, search: Search, answer: Answer, now: float) -> list[Envelope]:
+        """Adds an answer to its search. Its hits count at once if the provider is trusted, or was confirmed in this
+        search; otherwise the provider is claimed to have them, and a check begins."""
         state, peer = self._state, answer.provider.name
         useful = [hit for hit in answer.hits if state.content.may_store(hit.item)]
-        is_trusted = not state.options.probes or state.is_trusted(peer)
+        is_trusted = not state.options.max_probes or state.is_trusted(peer)
         if is_trusted:
             search.add(answer, (hit.item for hit in useful))
-            if state.options.probes and peer not in state.named:
+            if state.options.max_probes and peer not in state.named_by_user:
                 search.trust[peer] = Trust.BUDDY
             if useful:
                 self._credit(search, answer)
-            if not state.options.probes or self._numbers.next(1) % SPOT_CHECK_ONE_IN:
+            if not state.options.max_probes or self._nonces.next(size=1) % TRUSTED_CHECKED_ONE_IN:
                 return []
-        elif search.trust.setdefault(peer, Trust.CLAIMED) is Trust.CONFIRMED:
-            search.add(answer, (hit.item for hit in useful))
         else:
-            search.add(answer, ())
-        if not useful or peer in search.probed or len(search.probed) >= state.options.probes:
+            trust = search.trust.setdefault(peer, Trust.CLAIMED)
+            search.add(answer, (hit.item for hit in useful) if trust is Trust.CONFIRMED else ())
+        if not useful or peer in search.probed or len(search.probed) >= state.options.max_probes:
             return []
-        return self._begin(search, Probe(search.id, answer, useful[self._numbers.next(2) % len(useful)]), now)
+        return self._begin(search, Probe(search.id, answer, useful[self._nonces.next(size=2) % len(useful)]), now)
 
-    def _begin(self, search: Search, probe: Probe, now: float) -> list[Send]:
-        search.probed.add(probe.peer)
-        self._state.counts["probes"] += 1
-        provider = probe.answer.provider
-        fetch, sends = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
-        self._samples[fetch] = probe
-        words = self._state.content.unanswerable_query(self._numbers.next())
+    def _begin(self, search: Search, probe: Probe, now: float) -> list[Envelope]:
+        """Sends the trap, and requests the sample; nothing if the provider is sent as many queries as it accepts."""
+        provider, words = probe.answer.provider, self._state.content.unanswerable_query(self._nonces.next())
+        trap: list[Envelope] = []
         if words is None:
             probe.trap_is_passed = True
         else:
-            number, walker = self._numbers.next(), 1 + self._numbers.next(3)
             ttl = self._state.options.ttl if self._state.is_reachable else 1  # otherwise, only neighbours could answer
-            query = Query(number, words, self._state.me, ttl, walker, max_hits=_TRAP_MAX_HITS)
-            self._traps[number] = Trap(words, probe)
-            sends += self._forwarding.within_limits([Send(provider.name, query, provider.address)], now)
-        for pending in (self._samples, self._traps):
-            while len(pending) > MAX_PENDING:
-                pending.popitem(last=False)
-        return sends
+            query = Query(
+                self._nonces.next(),
+                words,
+                self._state.own_contact,
+                ttl,
+                self._nonces.next_walker(),
+                max_hits=_TRAP_MAX_HITS,
+            )
+            trap = self._forwarding.take_allowed([Envelope(provider.name, query, provider.address)], now)
+            if not trap:
+                return []
+            self._traps[query.id] = Trap(words, probe)
+        search.probed.add(probe.peer)
+        self._state.counts["probes"] += 1
+        fetch, outgoing = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
+        self._samples[fetch] = probe
+        outgoing += trap
+        while len(self._traps) > MAX_PENDING:
+            _, oldest = self._traps.popitem(last=False)  # without a conclusion, as if its answer was lost
+            outgoing += self._end(oldest.probe, now)
+        return outgoing
 
     # ------------------------------------------------------------ results
 
-    def sample_fetched(self, fetch: int, body: bytes, now: float) -> list[Send]:
+    def sample_fetched(self, fetch: int, body: bytes, now: float) -> list[Envelope]:
         """Handles the page of a probe."""
         probe = self._samples.pop(fetch)
         search = self._searches.get(probe.search)
         if search is None:
             return []
-        if not self._state.content.confirms(search.wanted, probe.hit, probe.answer.statistics, body):
+        if not self._state.content.body_matches_hit(search.target, probe.hit, probe.answer.statistics, body):
             return self._end(probe, now, offence="spam", demerits=2.0)
         probe.sample_is_true = True
         return self._end(probe, now) if probe.trap_is_passed else []
 
-    def sample_failed(self, fetch: int, reason: Failure, now: float) -> list[Send]:
+    def sample_failed(self, fetch: int, reason: Failure, now: float) -> list[Envelope]:
         """Handles a probe whose page was not delivered. If the provider is down or busy, nothing is concluded."""
         probe = self._samples.pop(fetch)
         demerits = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(reason, 0.0)
         return self._end(probe, now, offence="spam" if demerits else "", demerits=demerits)
 
-    def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Send]:
+    def trap_answered(self, sender: PeerName, response: Response, now: float) -> list[Envelope]:
         """Handles an answer to a trap, from whichever peer the walker reached. A peer that got a different query from
         those who forwarded it is not blamed."""
         state, trap = self._state, self._traps[response.query]
-        probe, demerits = trap.probe, 0.75 * self._state.options.tolerance
-        is_made_up = any(state.content.may_answer(trap.words, hit, response.statistics) for hit in response.hits)
+        probe, demerits = trap.probe, 0.75 * self._state.options.ban_threshold
+        is_made_up = any(state.content.is_plausible_hit(trap.words, hit, response.statistics) for hit in response.hits)
         if is_made_up:
             state.buddies.drop(sender)
             state.held.drop(sender)
@@ -151,13 +161,13 @@ class Probes:
             state.penalise(sender, "made_up", now, demerits=demerits)
         return self.trap_ended(response.query, now)
 
-    def trap_ended(self, query: int, now: float) -> list[Send]:
+    def trap_ended(self, query: int, now: float) -> list[Envelope]:
         """Handles a trap whose walker ended without an answer of the peer it was sent to."""
         probe = self._traps.pop(query).probe
         probe.trap_is_passed = True
         return self._end(probe, now) if probe.sample_is_true else []
 
-    def _end(self, probe: Probe, now: float, *, offence: str = "", demerits: float = 0.0) -> list[Send]:
+    def _end(self, probe: Probe, now: float, *, offence: str = "", demerits: float = 0.0) -> list[Envelope]:
         """Ends a probe: the provider is confirmed, excluded from the search, or neither."""
         search = self._searches.get(probe.search)
         if offence:
@@ -183,6 +193,6 @@ class Probes:
         return confirmations
 
     def _credit(self, search: Search, answer: Answer) -> None:
-        if len(search.credited) < self._state.options.credited and answer.provider.name not in search.credited:
+        if len(search.credited) < self._state.options.max_credited and answer.provider.name not in search.credited:
             search.credited.add(answer.provider.name)
             self._policy.credit(answer)

@@ -94,7 +94,7 @@ class _Source(NamedTuple):
 
 
 def merge(
-    query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False, now: float = math.inf
+    query: str, answers: Sequence[Answer], *, own_name: PeerName, allow_private: bool = False, now: float = math.inf
 ) -> Ranking:
     """All hits of a search, the best first. Own hits are facts; those of others are claims, and checked."""
     words = query_words(query)
@@ -115,7 +115,7 @@ def merge(
                 by_url.setdefault(str(hit.item), []).append(
                     _Copy(score, hit, answer.provider, is_from_walker, at, answer.trust)
                 )
-    pages = [_merge_copies(copies, me) for copies in by_url.values()]
+    pages = [_merge_copies(copies, own_name) for copies in by_url.values()]
     pages.sort(key=lambda page: (not page[0].is_checked, -page[0].score, page[0].url))
     peer_one_in = {each.provider.name: _PEER_ONE_IN[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
     strangers = {each.provider.name for each in answers if each.trust is Trust.CONFIRMED}
@@ -190,14 +190,19 @@ def _score(
     return score
 
 
-def _merge_copies(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
+def _merge_copies(copies: list[_Copy], own_name: PeerName) -> tuple[RankedPage, PeerHit]:
     """One page with several copies, of which one is shown: ours, else a checked one, not from a walker, the newest, in
     this order of preference. Its score is the highest of the checked copies, if any, unless it is ours."""
     copies.sort(
-        key=lambda copy: (copy.provider.name != me, copy.trust is Trust.CLAIMED, copy.is_from_walker, -copy.fetched_at)
+        key=lambda copy: (
+            copy.provider.name != own_name,
+            copy.trust is Trust.CLAIMED,
+            copy.is_from_walker,
+            -copy.fetched_at,
+        )
     )
     shown = copies[0]
-    at_home = shown.provider.name == me
+    at_home = shown.provider.name == own_name
     checked = [copy for copy in copies if copy.trust is not Trust.CLAIMED] or copies
     ranked = RankedPage(
         url=str(shown.hit.item),

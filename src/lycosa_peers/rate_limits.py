@@ -103,13 +103,13 @@ class FairShare:
 class Reputation:
     """Demerits of peers, bans, and the rates of their messages.
 
-    tolerance: demerits at which a peer is banned.
+    ban_threshold: demerits at which a peer is banned.
     ban_seconds: the length of a ban, and the half-life of demerits.
     per_peer: messages per second accepted from each peer, and as many answers.
     """
 
-    def __init__(self, *, tolerance: float, ban_seconds: float, per_peer: float):
-        self.tolerance = tolerance
+    def __init__(self, *, ban_threshold: float, ban_seconds: float, per_peer: float):
+        self.ban_threshold = ban_threshold
         self.ban_seconds = ban_seconds
         self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # number and time
         self._banned_until: OrderedDict[PeerName, float] = OrderedDict()
@@ -126,10 +126,10 @@ class Reputation:
 
     def penalise(self, peer: PeerName, now: float, demerits: float = 1.0) -> bool:
         """Adds demerits; returns whether the peer is banned for them."""
-        count = min(self.demerits(peer, now) + demerits, self.tolerance)
+        count = min(self.demerits(peer, now) + demerits, self.ban_threshold)
         self._demerits[peer] = (count, now)
         _touch(self._demerits, peer)
-        if count < self.tolerance:
+        if count < self.ban_threshold:
             return False
         self.ban(peer, now)
         return True

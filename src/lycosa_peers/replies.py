@@ -2,7 +2,7 @@
 
 from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, PendingFetch
-from .messages import DIRECT, Declined, Fetched, Message, PeerName, Response, Send
+from .messages import DIRECT, Declined, Envelope, Fetched, Message, PeerName, Response
 from .probes import Probes
 from .search import Answer, Failure, ReplyStatus, Search, Stage
 from .searches import Searches
@@ -32,7 +32,7 @@ class Replies:
 
     # ------------------------------------------------------------ to queries
 
-    def on_response(self, sender: PeerName, response: Response, now: float) -> list[Send]:
+    def on_response(self, sender: PeerName, response: Response, now: float) -> list[Envelope]:
         if self._probes.has_trap(response.query):
             return self._probes.trap_answered(sender, response, now)
         search = self._searches.get(response.query)
@@ -52,7 +52,7 @@ class Replies:
         referred = self._process(search, sender, response, now) if has_content else []
         return referred + self._searches.advance(search, now)
 
-    def on_declined(self, sender: PeerName, declined: Declined, now: float) -> list[Send]:
+    def on_declined(self, sender: PeerName, declined: Declined, now: float) -> list[Envelope]:
         if declined.about == "index":
             self._state.held.request_failed(sender)
             return []
@@ -83,31 +83,31 @@ class Replies:
             return response.walker in search.walkers and search.received < options.max_per_query
         return search.takes_from_walker(response.walker)
 
-    def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
+    def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Envelope]:
         """Adds the hits to the search; asks the peers named in the response."""
         options, provider = self._state.options, response.provider
         is_refused = provider.name == self._state.name or provider.name in search.rejected
         if is_refused or self._state.reputation.is_banned(provider.name, now):
             search.dropped += 1
             return []
-        elsewhere, probe_sends = list(response.elsewhere), list[Send]()
+        elsewhere, check_requests = list(response.elsewhere), list[Envelope]()
         if response.hits and (provider.name == sender or options.downloads):
-            probe_sends = self._add_hits(search, sender, response, now)
+            check_requests = self._add_hits(search, sender, response, now)
         elif response.hits:  # claims about another peer are checked with that peer
             elsewhere.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
-            return probe_sends
+            return check_requests
         room = options.referrals - search.referrals_asked
         referred = self._searches.ask_directly(search, elsewhere[: max(0, room)], now)
         search.referrals_asked += len(referred)
-        return probe_sends + referred
+        return check_requests + referred
 
-    def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Send]:
+    def _add_hits(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Envelope]:
         """Adds the hits that can be answers. A peer that was asked directly is penalised if none can be; one reached by
         a walker may have got a different query. Hits that this node may not store are only shown to the user."""
         state = self._state
         is_direct, statistics = response.walker == DIRECT, response.statistics
-        hits = tuple(hit for hit in response.hits if state.content.may_answer(search.wanted, hit, statistics))
+        hits = tuple(hit for hit in response.hits if state.content.is_plausible_hit(search.target, hit, statistics))
         search.dropped_hits += len(response.hits) - len(hits)
         state.counts["dropped_hits"] += len(response.hits) - len(hits)
         if not hits:
@@ -130,14 +130,14 @@ class Replies:
 
     # ------------------------------------------------------------ to fetches
 
-    def on_fetched(self, sender: PeerName, fetched: Fetched, now: float) -> list[Send]:
+    def on_fetched(self, sender: PeerName, fetched: Fetched, now: float) -> list[Envelope]:
         fetch = self._fetches.pending(fetched.id, sender)
         if fetch is None or fetch.item != fetched.item:
             self._fetches.unexpected(sender, fetched.id, now)
             return []
         if fetched.body is None:
             return self.fetch_failed(sender, fetched.id, Failure.LACKS, now)
-        if not self._state.content.verify(fetched.item, fetched.body):
+        if not self._state.content.is_item(fetched.item, fetched.body):
             return self.fetch_failed(sender, fetched.id, Failure.WRONG, now)
         self._fetches.finish(fetched.id)
         self._state.counts["fetched"] += 1
@@ -155,7 +155,7 @@ class Replies:
         self._searches.mark_done(search, answer.stage, sender)
         return []
 
-    def fetch_failed(self, provider: PeerName, number: int, reason: Failure, now: float) -> list[Send]:
+    def fetch_failed(self, provider: PeerName, number: int, reason: Failure, now: float) -> list[Envelope]:
         """Continues a search with the next provider after one did not deliver."""
         fetch = self._fetches.pending(number, provider)
         if fetch is None:
@@ -180,9 +180,9 @@ class Replies:
         search = self._searches.get(fetch.search) if fetch.search is not None else None
         return search if search is not None and search.fetching == number else None
 
-    def tick(self, now: float) -> list[Send]:
+    def tick(self, now: float) -> list[Envelope]:
         """Fails the fetches that have timed out."""
-        sends: list[Send] = []
+        outgoing: list[Envelope] = []
         for number, provider in self._fetches.due(now):
-            sends += self.fetch_failed(provider, number, Failure.DOWN, now)
-        return sends
+            outgoing += self.fetch_failed(provider, number, Failure.DOWN, now)
+        return outgoing

@@ -12,14 +12,14 @@ from enum import StrEnum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .messages import DIRECT, CollectionStatistics, Contact, Item, PeerHit, PeerName, Wanted
+from .messages import DIRECT, CollectionStatistics, Contact, Item, PeerHit, PeerName, Target
 
 
 class Stage(StrEnum):
     """Where a search looks."""
 
     OWN_CONTENT = "home"  # of the asker
-    SUMMARIES = "indexes"  # those that it holds of other peers
+    INDEXES = "indexes"  # those that it holds of other peers
     BUDDIES = "buddies"
     WALKING = "walking"
     DONE = "done"
@@ -49,8 +49,8 @@ class Trust(StrEnum):
 
     TRUSTED = "trusted"  # from our own collection, or a peer named by the user
     BUDDY = "buddy"  # of a peer that answered well before
-    CONFIRMED = "confirmed"  # a sample was fetched and is as claimed
-    CLAIMED = "claimed"  # not checked
+    CONFIRMED = "confirmed"  # a sample was fetched and is as claimed, and the provider passed the trap (see `probes`)
+    CLAIMED = "claimed"  # not checked, or the check was not completed
 
 
 class Answer(Struct, frozen=True):
@@ -70,7 +70,7 @@ class Answers(Struct, frozen=True):
     """A snapshot of a search."""
 
     id: int
-    wanted: Wanted
+    target: Target = field(name="wanted")
     stage: Stage
     answers: tuple[Answer, ...]
     provider: PeerName | None  # that delivered the item, if the node fetches what it finds
@@ -88,14 +88,14 @@ class Answers(Struct, frozen=True):
 class Search:
     """The state of one search; `Searches` and `Replies` decide what it does next."""
 
-    def __init__(self, query_id: int, wanted: Wanted, *, max_hits: int, enough: int, now: float, timeout: float):
+    def __init__(self, query_id: int, target: Target, *, max_hits: int, enough: int, now: float, timeout: float):
         self.id = query_id
-        self.wanted = wanted
+        self.target = target
         self.max_hits = max_hits
         self.enough = enough
         self.began = now
         self.deadline = now + timeout
-        self.wait_until = now  # for direct queries
+        self.replies_deadline = now  # until then, it waits for replies to direct queries
         self.joining_deadline = now + timeout / 4  # until then, it waits for peers that were asked to join
         self.stage = Stage.OWN_CONTENT
         self.asked: dict[PeerName, ReplyStatus] = {}
@@ -106,9 +106,9 @@ class Search:
         self._found_by: dict[PeerName, set[Item]] = {}  # the same, by provider
         self.credited: set[PeerName] = set()  # providers whose answers counted for the buddy list
         self.trust: dict[PeerName, Trust] = {}  # of providers that the user has not named
-        self.probed: set[PeerName] = set()  # providers of which a sample was fetched
+        self.probed: set[PeerName] = set()  # providers of which a check was begun
         self.probes_ended: set[PeerName] = set()  # those that have an outcome
-        self.rejected: set[PeerName] = set()  # providers whose sample was not as claimed
+        self.rejected: set[PeerName] = set()  # providers that failed the check
         self.tried_providers: set[PeerName] = set()  # from which the item was to be fetched
         self.fetching: int | None = None  # the fetch under way
         self.provider: PeerName | None = None
@@ -140,14 +140,14 @@ class Search:
         self.found |= items
 
     def confirm(self, provider: PeerName, may_store: Callable[[Item], bool]) -> None:
-        """A sample of a provider's hits is as claimed: all of them count."""
+        """A provider has passed sample and trap: all of its hits count."""
         if self.trust.get(provider) is Trust.CLAIMED:
             self.trust[provider] = Trust.CONFIRMED
             items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
             self._count(provider, filter(may_store, items))
 
     def reject(self, provider: PeerName) -> None:
-        """A sample of a provider's hits is not as claimed: none of them count any more."""
+        """A provider lacks its sample, delivered another page, or had hits for a trap: its hits are dropped."""
         self.rejected.add(provider)
         self.dropped += sum(answer.provider.name == provider for answer in self.answers)
         self.answers = [answer for answer in self.answers if answer.provider.name != provider]
@@ -189,7 +189,7 @@ class Search:
     def snapshot(self) -> Answers:
         return Answers(
             id=self.id,
-            wanted=self.wanted,
+            target=self.target,
             stage=self.stage,
             answers=tuple(replace(each, trust=self.trust.get(each.provider.name, each.trust)) for each in self.answers),
             provider=self.provider,

@@ -38,7 +38,7 @@ from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, LookupResult, SummaryDelta
-from .messages import MAX_FRAME_BYTES, CollectionStatistics, Item, PeerHit, Wanted
+from .messages import MAX_FRAME_BYTES, CollectionStatistics, Item, PeerHit, Target
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
@@ -280,13 +280,13 @@ class CollectionSummary:
         self.summary = summary
         self.version = version
 
-    def may_have(self, wanted: Wanted) -> bool:
-        words = query_words(wanted) if isinstance(wanted, str) else ()
+    def may_have(self, target: Target) -> bool:
+        words = query_words(target) if isinstance(target, str) else ()
         if words and STOP_WORDS.issuperset(words):  # summaries have no stop words
             return True
         return self.summary.may_have(words)
 
-    def find(self, wanted: Wanted, max_hits: int) -> tuple[PeerHit, ...]:
+    def find(self, target: Target, max_hits: int) -> tuple[PeerHit, ...]:
         return ()  # a summary has no URLs
 
     def packed(self) -> bytes:
@@ -333,14 +333,14 @@ class SharedCollection:
 
     # ------------------------------------------------------------ the content of a peer
 
-    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
-        return self._find(wanted, max_hits, self._is_shared)
+    def find(self, target: Target, max_hits: int) -> LookupResult:
+        return self._find(target, max_hits, self._is_shared)
 
-    def find_own(self, wanted: Wanted, max_hits: int) -> LookupResult:
-        return self._find(wanted, max_hits, self._is_available)
+    def find_own(self, target: Target, max_hits: int) -> LookupResult:
+        return self._find(target, max_hits, self._is_available)
 
-    def _find(self, wanted: Wanted, max_hits: int, where: Callable[[str], bool]) -> LookupResult:
-        words = query_words(wanted) if isinstance(wanted, str) else ()
+    def _find(self, target: Target, max_hits: int, where: Callable[[str], bool]) -> LookupResult:
+        words = query_words(target) if isinstance(target, str) else ()
         if not words or max_hits < 1:
             return LookupResult()
         self._texts.begin()
@@ -376,15 +376,17 @@ class SharedCollection:
         came_from = unpacked[1].get(b"warc-ip-address", b"").decode("ascii", "replace")
         return record if self._may_share(came_from, is_personal=is_personal) else None
 
-    def verify(self, item: Item, body: bytes) -> bool:
+    def is_item(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and unpack_record(item, body) is not None
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
+    def is_plausible_hit(self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
         """A page that claims to have every word of the query."""
-        words = query_words(wanted) if isinstance(wanted, str) else ()
+        words = query_words(target) if isinstance(target, str) else ()
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
+    def body_matches_hit(
+        self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes
+    ) -> bool:
         """Whether a page has the words as often as its hit claims, and contains its title and snippet.
 
         Tolerant, because others may parse pages a little differently; lies differ more.
@@ -402,7 +404,7 @@ class SharedCollection:
             return False
         if fetch.truncated:  # the words may be in the missing part; a page that claims to be that long ranks low
             return True
-        words = query_words(wanted) if isinstance(wanted, str) else ()
+        words = query_words(target) if isinstance(target, str) else ()
         if not all(_stem(_plain(word)) in plain for word in words):
             return False
         claimed = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}

@@ -14,7 +14,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from .messages import DIRECT, Declined, Message, PeerName, Query, Response, Send, Wanted
+from .messages import DIRECT, Declined, Envelope, Message, PeerName, Query, Response, Target
 from .node import Node
 from .routing import GOLDEN, query_number, splitmix64
 from .search import Stage
@@ -29,7 +29,7 @@ class QueryOutcome(Struct, frozen=True):
 
     id: int
     asker: PeerName
-    wanted: Wanted
+    target: Target
     asked_at: float
     found_in_stage: Stage | None  # the stage of the answer that was fetched; None: not found
     provider: PeerName | None
@@ -54,14 +54,14 @@ class QueryOutcome(Struct, frozen=True):
     @property
     def found_by_index_or_buddy(self) -> bool:
         """Whether it was found by an index of the asker or at a buddy, neither in its own content nor by a walk."""
-        return self.found_in_stage in (Stage.SUMMARIES, Stage.BUDDIES)
+        return self.found_in_stage in (Stage.INDEXES, Stage.BUDDIES)
 
 
 class _QueryCounters:
     """The counters of one query."""
 
-    def __init__(self, asker: PeerName, wanted: Wanted, at: float):
-        self.asker, self.wanted, self.at = asker, wanted, at
+    def __init__(self, asker: PeerName, target: Target, at: float):
+        self.asker, self.target, self.at = asker, target, at
         self.issued = self.in_flight = self.return_hops = 0
         self.received: Counter[type] = Counter()
         self.issued_before: dict[tuple[PeerName, int], int] = {}  # by responder and walker
@@ -135,24 +135,24 @@ class SimulatedNetwork:
 
     # ------------------------------------------------------------ searches
 
-    def ask(self, name: PeerName, wanted: Wanted, *, max_hits: int = 1, enough: int = 1) -> QueryOutcome:
+    def ask(self, name: PeerName, target: Target, *, max_hits: int = 1, enough: int = 1) -> QueryOutcome:
         """One search, started when no message is in flight, until its last message has arrived."""
         self.deliver_all()
-        number = self.begin(name, wanted, max_hits=max_hits, enough=enough)
+        number = self.begin(name, target, max_hits=max_hits, enough=enough)
         counters = self._counters[number]
         while counters.in_flight or not self._is_done(name, number):
             if not self._step():
                 break
         return self.outcome(number)
 
-    def begin(self, name: PeerName, wanted: Wanted, *, max_hits: int = 1, enough: int = 1) -> int:
+    def begin(self, name: PeerName, target: Target, *, max_hits: int = 1, enough: int = 1) -> int:
         """Begins a search without waiting for it."""
         number = query_number(self._seed, self._asked)
         self._asked += 1
-        self._counters[number] = _QueryCounters(name, wanted, self.now)
+        self._counters[number] = _QueryCounters(name, target, self.now)
         node = self.nodes[name]
-        _, sends = node.ask(wanted, self._clock(name), max_hits=max_hits, enough=enough, query_id=number)
-        self._dispatch(node, sends)
+        _, outgoing = node.ask(target, self._clock(name), max_hits=max_hits, enough=enough, query_id=number)
+        self._dispatch(node, outgoing)
         return number
 
     def outcome(self, number: int) -> QueryOutcome:
@@ -160,13 +160,13 @@ class SimulatedNetwork:
         counters = self._counters.pop(number)
         search = self.nodes[counters.asker].answers(number)
         if search is None:
-            raise LookupError(f"{counters.asker} has forgotten its search for {counters.wanted!r}")
+            raise LookupError(f"{counters.asker} has forgotten its search for {counters.target!r}")
         given = (counters.issued_before[each.via, each.walker] for each in search.answers if each.via != counters.asker)
-        path = 0 if search.found_in_stage in (Stage.OWN_CONTENT, Stage.SUMMARIES) else next(given, None)
+        path = 0 if search.found_in_stage in (Stage.OWN_CONTENT, Stage.INDEXES) else next(given, None)
         return QueryOutcome(
             id=number,
             asker=counters.asker,
-            wanted=counters.wanted,
+            target=counters.target,
             asked_at=counters.at,
             found_in_stage=search.found_in_stage,
             provider=search.provider,
@@ -252,25 +252,25 @@ class SimulatedNetwork:
             self._next_deadlines[name] = at
             self._push(at, _DEADLINE, partial(self._deadline, name, at), self._order[name])
 
-    def _dispatch(self, node: Node, sends: Sequence[Send], sets_deadline: bool = True) -> None:
+    def _dispatch(self, node: Node, outgoing: Sequence[Envelope], sets_deadline: bool = True) -> None:
         """Sends messages; the replacement of an undelivered message takes its place in the order."""
-        name, waiting = node.name, [*reversed(sends)]
+        name, waiting = node.name, [*reversed(outgoing)]
         while waiting:
-            send = waiting.pop()
-            self._count_sent(name, send.message)
-            if send.to in self.nodes and send.to not in self.down:
-                self._transmit(name, send)
+            envelope = waiting.pop()
+            self._count_sent(name, envelope.message)
+            if envelope.to in self.nodes and envelope.to not in self.down:
+                self._transmit(name, envelope)
             else:
-                waiting += reversed(node.undelivered(send.to, send.message, self._clock(name)))
+                waiting += reversed(node.undelivered(envelope.to, envelope.message, self._clock(name)))
                 sets_deadline = True
         if sets_deadline and name not in self.down:
             self._schedule_deadline(node)
 
-    def _transmit(self, sender: PeerName, send: Send) -> None:
+    def _transmit(self, sender: PeerName, envelope: Envelope) -> None:
         shortest, longest = self._latency
         is_drawn = bool(self._loss) or shortest != longest
         random_bits = splitmix64(((self._seed ^ _MASK_64) + self._serial * GOLDEN) & _MASK_64) if is_drawn else 0
-        is_partitioned = self._side and self._side.get(sender, 0) != self._side.get(send.to, 0)
+        is_partitioned = self._side and self._side.get(sender, 0) != self._side.get(envelope.to, 0)
         if is_partitioned or (self._loss and (random_bits >> 32) < self._loss * 2**32):
             self._serial += 1
             self.lost_messages += 1
@@ -279,10 +279,10 @@ class SimulatedNetwork:
             shortest if shortest == longest else shortest + (longest - shortest) * ((random_bits & 0xFFFFFFFF) / 2**32)
         )
         self._in_flight += 1
-        counters = self._counters_of(send.message)
+        counters = self._counters_of(envelope.message)
         if counters is not None:
             counters.in_flight += 1
-        self._push(self.now + delay, _MESSAGE, partial(self._deliver, sender, send.to, send.message))
+        self._push(self.now + delay, _MESSAGE, partial(self._deliver, sender, envelope.to, envelope.message))
 
     def _counters_of(self, message: Message) -> _QueryCounters | None:
         match message:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from .buddies import Buddy, BuddyList, HeldIndexes, HeldState
 from .content import Content, ContentSummary
-from .messages import Contact, Message, PeerName, Send
+from .messages import Contact, Envelope, Message, PeerName
 from .neighbours import Neighbours
 from .options import NodeOptions
 from .rate_limits import Reputation
@@ -16,20 +16,20 @@ class SavedState(Struct, frozen=True):
     """What a node keeps between two runs."""
 
     buddies: list[Buddy] = []
-    held: HeldState = HeldState()
+    held: HeldState = HeldState()  # in the state file of a peer without the indexes, which are in a file of their own
     neighbours: list[Contact | PeerName] = []  # older files have only names
     known: list[Contact] = []
     shunned: list[PeerName] = []  # banned peers; after a restart, their bans start again
-    numbered: int = 0
-    has_asked: bool = False
+    numbered: int = 0  # nonces used; not in the state file, as each run of a peer has a new secret for its nonces
+    has_asked: bool = False  # whether the node ever began a search
 
 
 class NodeState:
     """The identity, content and contacts of a node. `counts` has the number of events by kind."""
 
-    def __init__(self, me: Contact, content: Content, options: NodeOptions):
-        self.me = me
-        self.name = me.name
+    def __init__(self, own_contact: Contact, content: Content, options: NodeOptions):
+        self.own_contact = own_contact
+        self.name = own_contact.name
         self.content = content
         self.options = options
         self.counts: Counter[str] = Counter()
@@ -39,9 +39,9 @@ class NodeState:
         )
         self.neighbours = Neighbours(min_size=options.neighbours, max_size=options.max_neighbours)
         self.reputation = Reputation(
-            tolerance=options.tolerance, ban_seconds=options.ban_seconds, per_peer=options.capacity_per_peer
+            ban_threshold=options.ban_threshold, ban_seconds=options.ban_seconds, per_peer=options.capacity_per_peer
         )
-        self.named: set[PeerName] = set()  # peers at endpoints that the user gave
+        self.named_by_user: set[PeerName] = set()  # peers at endpoints that the user gave
         self.asked_before = False  # in an earlier run
 
     @property
@@ -52,15 +52,15 @@ class NodeState:
     @property
     def is_reachable(self) -> bool:
         """Whether peers other than its neighbours can answer it: it has an address, or nobody has any."""
-        return bool(self.me.address) or not self.neighbours.have_addresses
+        return bool(self.own_contact.address) or not self.neighbours.have_addresses
 
     @property
     def trusted(self) -> set[PeerName]:
         """The peers that the user has named, and those that have answered well before."""
-        return {*self.named, *self.buddies.names()}
+        return {*self.named_by_user, *self.buddies.names()}
 
     def is_trusted(self, name: PeerName) -> bool:
-        return name in self.named or name in self.buddies
+        return name in self.named_by_user or name in self.buddies
 
     # ------------------------------------------------------------ contacts
 
@@ -71,15 +71,15 @@ class NodeState:
 
     def contacts_to_ask(self) -> list[Contact]:
         """The peers to ask directly: the buddies, the best first, then neighbours that the user has named."""
-        named = [self.contact(name) for name in self.neighbours.names if name in self.named]
+        named = [self.contact(name) for name in self.neighbours.names if name in self.named_by_user]
         return [buddy.contact for buddy in self.buddies] + [each for each in named if each.name not in self.buddies]
 
-    def send(self, name: PeerName, message: Message) -> Send:
+    def envelope(self, name: PeerName, message: Message) -> Envelope:
         """A message to a peer at its known address."""
         address = self.neighbours.address(name)
         if not address and (buddy := self.buddies.get(name)) is not None:
             address = buddy.contact.address
-        return Send(name, message, address)
+        return Envelope(name, message, address)
 
     def penalise(self, peer: PeerName, offence: str, now: float, demerits: float = 1.0) -> None:
         """Counts an offence; a peer that is banned for it stops being a buddy and a neighbour."""
@@ -112,13 +112,15 @@ class NodeState:
 
     # ------------------------------------------------------------ saving
 
-    def saved(self, now: float) -> SavedState:
-        """The contacts of the node, without held indexes."""
+    def saved_without_indexes(self, now: float) -> SavedState:
+        """The state to be saved, without the indexes it holds and the number of used nonces."""
         return SavedState(
             buddies=list(self.buddies),
+            held=self.held.state_without_indexes(),
             neighbours=[self.neighbours.contact(name) for name in self.neighbours.names],
             known=self.neighbours.known(),
             shunned=self.reputation.banned(now),
+            has_asked=self.has_asked,
         )
 
     def restore(self, saved: SavedState, now: float) -> None:

@@ -13,35 +13,43 @@ _EMPTY = msgspec.msgpack.encode({})
 
 
 class StateFiles:
-    """Buddies and neighbours in one file, the indexes of buddies in another, which is large and changes seldom."""
+    """The state of a node in one file; the indexes that it holds in another, which is large and changes seldom.
+
+    Which indexes were wanted at the last checkpoint, and the number of checkpoints, are in both: they change without
+    the indexes, so those of the first file are the newer ones, except in folders of older versions.
+    """
 
     def __init__(self, folder: PeerFolder):
         self._folder = folder
-        self._saved: SavedState | None = None
-        self._saved_versions: dict[str, int] = {}
+        self._saved: SavedState | None = None  # without indexes; None: unknown
+        self._saved_versions: dict[str, int] | None = None  # of the indexes in the file; None: unknown, or unreadable
 
     def save(self, node: Node) -> None:
-        """Writes the changes since the last time."""
-        contacts = node.saved_contacts()
-        if contacts != self._saved:
-            self._folder.write_json(STATE_FILE, contacts)
-            self._saved = contacts
+        """Writes each file whose contents have changed since it was written or restored."""
+        state = node.state_without_indexes()
+        if state != self._saved:
+            self._folder.write_json(STATE_FILE, state)
+            self._saved = state
         versions = {name: held.version for name in node.held.names() if (held := node.held.get(name)) is not None}
         if versions != self._saved_versions:
             self._folder.write(INDEXES_FILE, msgspec.msgpack.encode(node.held.state()))
             self._saved_versions = versions
 
     def restore(self, node: Node) -> list[str]:
-        """Restores a node; returns the unreadable files, which are ignored."""
+        """Restores a node; returns the unreadable files, which are ignored, and replaced by the next `save`."""
         unreadable: list[str] = []
-        contacts, held = SavedState(), HeldState()
+        state, held = SavedState(), HeldState()
+        self._saved_versions = None
         try:
-            contacts = msgspec.json.decode(self._folder.read(STATE_FILE) or b"{}", type=SavedState)
+            state = msgspec.json.decode(self._folder.read(STATE_FILE) or b"{}", type=SavedState)
         except ValueError:  # from msgspec, or not valid text
             unreadable.append(STATE_FILE)
         try:
             held = msgspec.msgpack.decode(self._folder.read(INDEXES_FILE) or _EMPTY, type=HeldState)
+            self._saved_versions = {name: version for name, (version, _) in held.held.items()}
         except ValueError:
             unreadable.append(INDEXES_FILE)
-        node.restore(msgspec.to_builtins(replace(contacts, held=held)))
+        newer = max(state.held, held, key=lambda each: each.checkpoints)
+        held = replace(held, wanted=newer.wanted, checkpoints=newer.checkpoints)
+        node.restore(msgspec.to_builtins(replace(state, held=held)))
         return unreadable

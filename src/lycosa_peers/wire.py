@@ -60,11 +60,11 @@ class Wire:
     allow_private: whether addresses given by others may be private; those given by the user always may.
     """
 
-    def __init__(self, context: SSL.Context, handler: WireHandler, *, me: str, allow_private: bool):
+    def __init__(self, context: SSL.Context, handler: WireHandler, *, own_name: str, allow_private: bool):
         self.counts: Counter[str] = Counter()
         self._context = context
         self._handler = handler
-        self._me = me
+        self._own_name = own_name
         self._dialer = Dialer(self.connect, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
         self._all_channels: dict[Channel, None] = {}  # including those in the handshake; oldest first
@@ -130,13 +130,18 @@ class Wire:
         caused_by: the peer whose message caused this, or empty.
         """
         channels = self._channels.get(peer, ())
-        if channels and not self.has_room(peer, len(payload)):
+        if channels and not self.has_send_room(peer, len(payload)):
             self.counts["no_room_to_send"] += 1
             return
         for channel in reversed(channels):
             if self._sent(channel, payload, expects_large):
                 return
-        if not address or peer == self._me or self._handler.refuses(peer) or self._dialer.has_failed(peer, address):
+        if (
+            not address
+            or peer == self._own_name
+            or self._handler.refuses(peer)
+            or self._dialer.has_failed(peer, address)
+        ):
             self.counts["unsent"] += 1
             asyncio.get_running_loop().call_soon(on_undelivered)
         elif not self._dialer.call(
@@ -149,7 +154,7 @@ class Wire:
         ):
             self.counts["no_room_to_call"] += 1
 
-    def has_room(self, peer: str, size: int) -> bool:
+    def has_send_room(self, peer: str, size: int) -> bool:
         """Whether a frame of so many bytes may be sent to a peer: not if it, or all peers together, have too many
         unread bytes."""
         if not self._slow:
@@ -210,13 +215,13 @@ class Wire:
         opens too many per second is rejected before the handshake."""
         if channel.is_outgoing:
             return
-        if not self._handshakes.take(channel.network, asyncio.get_running_loop().time()):
+        if not self._handshakes.take(channel.address_group, asyncio.get_running_loop().time()):
             channel.close("too many handshakes")
             return
         in_handshake = [
             each for each in self._all_channels if not (each.is_outgoing or each.is_open or each.is_closing)
         ]
-        same_network = [each for each in in_handshake if each.network == channel.network]
+        same_network = [each for each in in_handshake if each.address_group == channel.address_group]
         if len(same_network) > MAX_HANDSHAKES_PER_ADDRESS:
             same_network[0].close("no handshake, and others wait")
         elif len(in_handshake) > MAX_HANDSHAKES:
@@ -224,7 +229,7 @@ class Wire:
 
     def on_open(self, channel: Channel) -> None:
         others = self._channels.get(channel.peer, [])
-        if channel.peer == self._me:
+        if channel.peer == self._own_name:
             channel.close("it is ourselves")
         elif self._handler.refuses(channel.peer):
             self.counts["refused"] += 1
@@ -247,8 +252,8 @@ class Wire:
         incoming = [each for channels in self._channels.values() for each in channels if not each.is_outgoing]
         incoming = [each for each in incoming if not each.is_closing]
         strangers = [each for each in incoming if not self._handler.trusts(each.peer)]
-        by_network = Counter(each.network for each in strangers)
-        same_network = [each for each in strangers if each.network == channel.network]
+        by_network = Counter(each.address_group for each in strangers)
+        same_network = [each for each in strangers if each.address_group == channel.address_group]
         is_full = len(incoming) >= MAX_INCOMING
         if self._handler.trusts(channel.peer):
             evictable = strangers if is_full else []
@@ -257,14 +262,14 @@ class Wire:
             must_evict = is_full or len(same_network) >= MAX_PER_ADDRESS
             evictable = [each for each in same_network if now - each.opened_at >= GRACE_SECONDS]
             if len(same_network) < MAX_PER_ADDRESS:
-                evictable += [each for each in strangers if by_network[each.network] > len(same_network) + 1]
+                evictable += [each for each in strangers if by_network[each.address_group] > len(same_network) + 1]
         if not must_evict:
             return True
         if not evictable:
             return False
-        largest = max(by_network[each.network] for each in evictable)
+        largest = max(by_network[each.address_group] for each in evictable)
         evicted = min(
-            (each for each in evictable if by_network[each.network] == largest), key=lambda each: each.last_heard
+            (each for each in evictable if by_network[each.address_group] == largest), key=lambda each: each.last_heard
         )
         evicted.close("others wait")
         return True
@@ -286,7 +291,7 @@ class Wire:
         now = time()
         self._peer_time.record(channel.peer, now - began, now=now)
         if not self._handler.trusts(channel.peer):
-            self._network_time.record(channel.network, now - began, now=now)
+            self._network_time.record(channel.address_group, now - began, now=now)
             self._stranger_time.record(_STRANGERS, now - began, now=now)
 
     def turn_delay(self, channel: Channel) -> float:
@@ -294,7 +299,9 @@ class Wire:
         delay = self._peer_time.delay(channel.peer, now)
         if not channel.is_open or self._handler.trusts(channel.peer):
             return delay
-        return max(delay, self._network_time.delay(channel.network, now), self._stranger_time.delay(_STRANGERS, now))
+        return max(
+            delay, self._network_time.delay(channel.address_group, now), self._stranger_time.delay(_STRANGERS, now)
+        )
 
     def on_backlog(self, channel: Channel, is_slow: bool) -> None:
         if is_slow:

@@ -27,7 +27,7 @@ def ranked(**told):
 def searched(asked, answered=(), **told):
     answers = Answers(
         id=1,
-        wanted="bees",
+        target="bees",
         stage=Stage.DONE,
         answers=tuple(answered),
         provider=None,

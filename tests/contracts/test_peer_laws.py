@@ -10,6 +10,7 @@ from lycosa_peers.content import Items, ItemSummary
 from lycosa_peers.messages import (
     Contact,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     Index,
@@ -22,7 +23,6 @@ from lycosa_peers.messages import (
     Pong,
     Query,
     Response,
-    Send,
     decode,
     encode,
 )
@@ -141,33 +141,33 @@ class Told:
         self.node = node("a", [0], algorithm=algorithm, buddies=3, walkers=2, ttl=8, max_ttl=16, checkpoint=2.0)
         self.node.connect(["b", "c", "d"])
         self.now = 0.0
-        self.sent: list[Send] = []
+        self.sent: list[Envelope] = []
         self.searches: list[int] = []
 
-    def happens(self, kind: str, what: object) -> list[Send]:
-        sends: list[Send] = []
+    def happens(self, kind: str, what: object) -> list[Envelope]:
+        outgoing: list[Envelope] = []
         match kind, what:
             case "ask", int(item):
-                number, sends = self.node.ask(item, self.now)
+                number, outgoing = self.node.ask(item, self.now)
                 self.searches.append(number)
             case "message", (str(sender), message):
-                sends = self.node.receive(sender, self._in_its_words(message), self.now)
+                outgoing = self.node.receive(sender, self._in_its_words(message), self.now)
             case "reply", (int(which), bool(good), int(item)) if self.sent:
-                send = self.sent.pop(which % len(self.sent))
-                reply = _reply(send, good, item)
-                sends = self.node.receive(send.to, reply, self.now) if reply else []
+                envelope = self.sent.pop(which % len(self.sent))
+                reply = _reply(envelope, good, item)
+                outgoing = self.node.receive(envelope.to, reply, self.now) if reply else []
             case "undelivered", int(which) if self.sent:
-                send = self.sent.pop(which % len(self.sent))
-                sends = self.node.undelivered(send.to, send.message, self.now)
+                envelope = self.sent.pop(which % len(self.sent))
+                outgoing = self.node.undelivered(envelope.to, envelope.message, self.now)
             case "checkpoint", _:
-                sends = self.node.checkpoint()
+                outgoing = self.node.checkpoint()
             case "wait", float(seconds):
                 self.now += seconds
-                sends = self.node.tick(self.now)
+                outgoing = self.node.tick(self.now)
             case "lost", str(name):
                 self.node.disconnected(name)
-        self.sent = (self.sent + sends)[-30:]
-        return sends
+        self.sent = (self.sent + outgoing)[-30:]
+        return outgoing
 
     def _in_its_words(self, message: Message) -> Message:
         """Small numbers become those of its own searches."""
@@ -178,12 +178,12 @@ class Told:
         return message
 
 
-def _reply(send: Send, good: bool, item: int) -> Message | None:
-    match send.message:
-        case Query(id=number, wanted=wanted, walker=walker):
-            return Response(number, Contact(send.to), (PeerHit(wanted),) if good else (), walker=walker)
-        case FetchRequest(id=number, item=wanted):
-            return Fetched(number, wanted, str(wanted).encode() if good else None)
+def _reply(envelope: Envelope, good: bool, item: int) -> Message | None:
+    match envelope.message:
+        case Query(id=number, target=target, walker=walker):
+            return Response(number, Contact(envelope.to), (PeerHit(target),) if good else (), walker=walker)
+        case FetchRequest(id=number, item=target):
+            return Fetched(number, target, str(target).encode() if good else None)
         case IndexRequest():
             return Index(1, ItemSummary(frozenset([item])).packed())
         case Ping() | Join():
@@ -199,17 +199,17 @@ def test_whatever_happens_a_node_keeps_within_its_bounds(algorithm: str) -> None
     def keeps(events: list[tuple[str, object]]) -> None:
         told = Told(algorithm)
         for kind, what in events:
-            sends = told.happens(kind, what)
+            outgoing = told.happens(kind, what)
             peer = told.node
             assert len(peer.buddies) <= 3
             assert set(peer.held.names()) <= set(peer.index_owners())
             assert len(peer.held) <= 10
-            assert all(send.to != peer.name or isinstance(send.message, Response) for send in sends)
-            assert all(decode(encode(send.message)) == send.message for send in sends)
-            assert all(send.message.ttl <= 16 for send in sends if isinstance(send.message, Query))
+            assert all(envelope.to != peer.name or isinstance(envelope.message, Response) for envelope in outgoing)
+            assert all(decode(encode(envelope.message)) == envelope.message for envelope in outgoing)
+            assert all(envelope.message.ttl <= 16 for envelope in outgoing if isinstance(envelope.message, Query))
             assert peer.next_deadline() > told.now or kind != "wait"
             if kind == "message" and isinstance(what, tuple) and isinstance(what[1], Query):
-                onward = [send.message for send in sends if isinstance(send.message, Query)]
+                onward = [envelope.message for envelope in outgoing if isinstance(envelope.message, Query)]
                 assert all(each.ttl < what[1].ttl for each in onward)
         told.happens("wait", 10.0)
         for number in told.searches:
@@ -296,8 +296,8 @@ def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(
         up = [name for name in everybody if name not in net.down]
         if not up:
             return
-        asker, wanted = data.draw(st.sampled_from(up)), data.draw(items)
-        outcome = net.ask(asker, wanted)
+        asker, target = data.draw(st.sampled_from(up)), data.draw(items)
+        outcome = net.ask(asker, target)
         options = net.nodes[asker].options
         links = sum(len(peer.neighbours) for peer in net.nodes.values())
         walked = links if options.floods else options.walkers * options.ttl
@@ -307,7 +307,7 @@ def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(
         assert outcome.messages <= walked + direct + answers + direct
         if outcome.found:
             assert outcome.provider is not None and outcome.path_length is not None
-            assert net.nodes[outcome.provider].content.find(wanted, 1).hits
+            assert net.nodes[outcome.provider].content.find(target, 1).hits
             assert outcome.provider not in net.down and outcome.path_length <= outcome.issued
         for peer in net.nodes.values():
             assert len(peer.buddies) <= options.buddies
@@ -329,9 +329,9 @@ def test_half_of_the_nodes_killed_at_once_leave_answers_where_anybody_is_left_to
         if asker in net.down:
             continue
         near = [name for name in net.nodes[asker].neighbours.names if name not in net.down]
-        wanted = data.draw(items)
-        everyone_near_has_it = near and all(net.nodes[name].content.find(wanted, 1).hits for name in near)
-        outcome = net.ask(asker, wanted)
+        target = data.draw(items)
+        everyone_near_has_it = near and all(net.nodes[name].content.find(target, 1).hits for name in near)
+        outcome = net.ask(asker, target)
         if everyone_near_has_it and not net._loss:
             assert outcome.found
 

@@ -500,14 +500,14 @@ class Liar(Hostile):
         return [Fetched(number, item, None)]
 
     def response(self, query: Query, hits=(), **more) -> Response:
-        words = tuple(str(query.wanted).split())
+        words = tuple(str(query.target).split())
         statistics = more.pop("statistics", CollectionStatistics(10, 1000, words, (1,) * len(words)))
         about = {"provider": self.me, "walker": query.walker, "ttl": query.ttl, "statistics": statistics, **more}
         return Response(query.id, hits=tuple(hits), **about)
 
     def hits(self, query: Query, count: int = 30, **more) -> list[PeerHit]:
-        many = len(str(query.wanted).split())
-        told = {"title": "Buy", "snippet": f"buy {query.wanted}", "length": 3 * many, "frequencies": (3,) * many}
+        many = len(str(query.target).split())
+        told = {"title": "Buy", "snippet": f"buy {query.target}", "length": 3 * many, "frequencies": (3,) * many}
         return [PeerHit(f"http://spam.example/{n}", **{**told, **more}) for n in range(count)]
 
 
@@ -538,7 +538,7 @@ class Forger(Liar):
     """Has pages with the words of any question."""
 
     def page(self, number, item):
-        words = " ".join(str(query.wanted) for query in self.asked[-1:]) + " "
+        words = " ".join(str(query.target) for query in self.asked[-1:]) + " "
         return [Fetched(number, item, record(str(item), f"<title>Buy</title><p>buy {words * 3}</p>".encode()))]
 
 
@@ -613,8 +613,8 @@ LIARS: dict[str, type[Liar]] = {
         lambda him, query: [
             him.response(
                 query,
-                him.hits(query, length=1 << 48, frequencies=(1 << 48,) * len(str(query.wanted).split())),
-                statistics=CollectionStatistics(1 << 48, 1 << 48, tuple(str(query.wanted).split()), (1 << 48,) * 9),
+                him.hits(query, length=1 << 48, frequencies=(1 << 48,) * len(str(query.target).split())),
+                statistics=CollectionStatistics(1 << 48, 1 << 48, tuple(str(query.target).split()), (1 << 48,) * 9),
             )
         ]
     ),

@@ -50,7 +50,7 @@ class Victim:
     async def search(self, words: str, timeout: float = 0.3):
         request = PeerRequest("search", words, max_hits=30, enough=30, timeout=timeout)
         replies = [reply async for reply in await ask_running_peer(PeerFolder(self.folder), request)]
-        return merge(words, replies[-1].progress.answers.answers, me=self.name).hits
+        return merge(words, replies[-1].progress.answers.answers, own_name=self.name).hits
 
     async def serves_friends(self, tries: int = 1) -> None:
         """A friend is served; where many attack at a time on a busy machine, when it has come again some times."""
@@ -235,12 +235,12 @@ def test_a_summary_that_lies_is_refused_or_harmless(tmp_path, name):
         node = Node(Contact("a", "a:1"), content, options=DEFAULTS, seed=1)
         node.buddies.answered(Contact("s", "s:1"))
         node.checkpoint()
-        assert [send.to for send in node.checkpoint()] == ["s"]
+        assert [envelope.to for envelope in node.checkpoint()] == ["s"]
         node.receive("s", Index(1, packed), 0.0)
         is_refused = node.counts["index_malformed"] + node.counts["index_oversized"] == 1
         assert is_refused == (node.held.get("s") is None) == (node.demerits("s", 0.0) > 0)
-        _, sends = node.ask("honey hive", 1.0, max_hits=10, enough=10)
-        assert {send.to for send in sends} <= {"s"}
+        _, outgoing = node.ask("honey hive", 1.0, max_hits=10, enough=10)
+        assert {envelope.to for envelope in outgoing} <= {"s"}
         assert len(node.answering._find(Query(1, "honey", Contact("x")), 10).hits) == 2
 
 

@@ -2,12 +2,13 @@
 
 import pytest
 
+from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.peers.processes import free_addresses
-from lycosa_lab.studies.peer_search import PeerSearch
+from lycosa_lab.studies.peer_search import PeerSearch, shared
 from lycosa_lab.studies.peer_search.claims import agreement_claim, recall_claim, walk_of_equal_cost
 from lycosa_lab.studies.peer_search.collectors import union_of
 from lycosa_lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
-from lycosa_lab.studies.peer_search.shared import OpenCollections, best_of, prepare
+from lycosa_lab.studies.peer_search.shared import OpenCollections, prepare, top_urls
 from lycosa_lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_peers.messages import Contact
@@ -52,14 +53,23 @@ def test_everything_asked_for_is_somewhere(opened):
     assert questions != opened.questions(30, 2)
     everything = union_of(opened.inputs.collectors)
     for question in questions:
-        assert question.best
-        assert set(question.best) <= everything.keys()
-        assert any(content.find(question.words, 1).hits for content in opened.contents)
+        assert question.relevant
+        assert set(question.relevant) <= everything.keys()
+        assert any(content.find(question.query, 1).hits for content in opened.contents)
+
+
+def test_the_last_question_may_come_of_the_last_attempt(opened, monkeypatch):
+    monkeypatch.setattr(shared, "_ATTEMPTS", 1)
+    monkeypatch.setattr(OpenCollections, "relevant", lambda opened, query: ("http://a.example/",))
+    assert [len(opened.questions(count, 1)) for count in (0, 3)] == [0, 3]
+    monkeypatch.setattr(OpenCollections, "relevant", lambda opened, query: ())
+    with pytest.raises(UsageError, match="choose another world"):
+        opened.questions(1, 1)
 
 
 def test_a_collection_that_is_remembered_answers_as_it_does_itself(opened):
     content = opened.contents[0]
-    words = next(each.words for each in opened.questions(40, 1) if len(content.find(each.words, 3).hits) > 1)
+    words = next(each.query for each in opened.questions(40, 1) if len(content.find(each.query, 3).hits) > 1)
     both, one = content.find(words, 2), content.find(words, 1)
     assert one.hits == both.hits[:1]
     assert one.statistics == both.statistics
@@ -77,9 +87,9 @@ def test_a_flood_among_neighbours_finds_what_asking_everybody_finds(opened):
         answers = [
             Answer(Contact(str(peer)), str(peer), Stage.OWN_CONTENT, found.hits, found.statistics)
             for peer, content in enumerate(opened.contents)
-            if (found := content.find(question.words, 100)).hits
+            if (found := content.find(question.query, 100)).hits
         ]
-        assert set(told.urls) == set(best_of(question.words, answers, ""))
+        assert set(told.urls) == set(top_urls(question.query, answers, ""))
         assert sum(told.stages.values()) == len(told.urls)
 
 

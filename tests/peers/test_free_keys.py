@@ -94,18 +94,18 @@ def test_strangers_leave_some_of_the_capacity_to_friends():
 def test_neighbours_of_one_network_are_few_and_a_friend_always_finds_a_place():
     neighbours = Neighbours(min_size=4, max_size=8)
     for number in range(20):
-        neighbours.networks[f"s{number}"] = "192.0.2.1"
+        neighbours.address_groups[f"s{number}"] = "192.0.2.1"
         neighbours.add(Contact(f"s{number}"))
     assert len(neighbours) == 2
     for number in range(20, 30):
-        neighbours.networks[f"s{number}"] = f"192.0.2.{number}"
+        neighbours.address_groups[f"s{number}"] = f"192.0.2.{number}"
         neighbours.add(Contact(f"s{number}"))
     assert len(neighbours) == 8
     assert not neighbours.add(Contact("late"))
     assert neighbours.add(Contact("f"), trusted={"f"}) and "f" in neighbours and len(neighbours) == 8
     assert "s1" not in neighbours  # the latest of the network that had most
     neighbours.mark_down("f")
-    neighbours.networks["n"] = "192.0.2.99"
+    neighbours.address_groups["n"] = "192.0.2.99"
     assert not neighbours.add(Contact("n"), trusted={"f"}) and "f" in neighbours
 
 
@@ -115,8 +115,10 @@ def test_a_peer_that_its_user_named_is_asked_itself_however_many_neighbours_ther
         asker.receive(f"s{number}", Join(Contact(f"s{number}", f"s{number}:1")), 0.0)
     asker.receive("f", Join(Contact("f", "f:1")), 0.0)
     asker.trust(["f"])
-    _, sends = asker.ask(5, 0.0)
-    assert ("f", 0) in [(send.to, send.message.walker) for send in sends if isinstance(send.message, Query)]
+    _, outgoing = asker.ask(5, 0.0)
+    assert ("f", 0) in [
+        (envelope.to, envelope.message.walker) for envelope in outgoing if isinstance(envelope.message, Query)
+    ]
 
 
 # Calls to others

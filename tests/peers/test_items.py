@@ -15,7 +15,7 @@ def test_finds_and_hands_out_what_is_there_and_nothing_else() -> None:
     assert items.find(4, 1).hits == () and items.find("three", 1).hits == ()
     assert items.fetch(4) is None
     body = items.fetch(3)
-    assert body is not None and items.verify(3, body) and not items.verify(5, body)
+    assert body is not None and items.is_item(3, body) and not items.is_item(5, body)
 
 
 @given(st.sets(ids), st.lists(st.tuples(st.booleans(), ids), max_size=20), st.integers(0, 20), st.integers(1, 20))

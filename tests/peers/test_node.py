@@ -9,6 +9,7 @@ from lycosa_peers.messages import (
     DIRECT,
     Contact,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     Hello,
@@ -21,7 +22,6 @@ from lycosa_peers.messages import (
     Pong,
     Query,
     Response,
-    Send,
 )
 from lycosa_peers.node import Node
 from lycosa_peers.options import ALGORITHMS, options_for
@@ -37,7 +37,7 @@ def befriend(asker: Node, *names: str) -> None:
 def hold(asker: Node, name: str, *ids: int) -> None:
     """Two checkpoints, and the index of a buddy."""
     asker.checkpoint()
-    if Send(name, IndexRequest()) not in asker.checkpoint():
+    if Envelope(name, IndexRequest()) not in asker.checkpoint():
         raise AssertionError(f"{name} was not asked")
     asker.receive(name, Index(0, ItemSummary(frozenset(ids)).packed()), 0.0)
 
@@ -54,9 +54,9 @@ def stage(asker: Node, number: int) -> Stage:
 def test_what_is_at_home_is_not_asked_for() -> None:
     asker = node("a", [5])
     befriend(asker, "b")
-    number, sends = asker.ask(5, 0.0)
+    number, outgoing = asker.ask(5, 0.0)
     search = asker.answers(number)
-    assert sends == [] and search is not None
+    assert outgoing == [] and search is not None
     assert (search.stage, search.found_in_stage, search.provider) == (Stage.DONE, Stage.OWN_CONTENT, "a")
 
 
@@ -64,20 +64,20 @@ def test_an_index_that_has_it_is_followed_by_the_fetch_alone() -> None:
     asker = node("a")
     befriend(asker, "b", "c")
     hold(asker, "c", 5)
-    number, sends = asker.ask(5, 0.0)
-    assert [(send.to, type(send.message)) for send in sends] == [("c", FetchRequest)]
-    assert stage(asker, number) is Stage.SUMMARIES
+    number, outgoing = asker.ask(5, 0.0)
+    assert [(envelope.to, type(envelope.message)) for envelope in outgoing] == [("c", FetchRequest)]
+    assert stage(asker, number) is Stage.INDEXES
 
 
 def test_buddies_are_asked_directly_best_first_and_all_of_them() -> None:
     asker = node("a")
     befriend(asker, "b", "c")
     hold(asker, "b", 9)
-    _, sends = asker.ask(5, 0.0)
-    assert [send.to for send in sends] == ["b", "c"]
-    assert {(send.message.ttl, send.message.walker) for send in sends if isinstance(send.message, Query)} == {
-        (1, DIRECT)
-    }
+    _, outgoing = asker.ask(5, 0.0)
+    assert [envelope.to for envelope in outgoing] == ["b", "c"]
+    assert {
+        (envelope.message.ttl, envelope.message.walker) for envelope in outgoing if isinstance(envelope.message, Query)
+    } == {(1, DIRECT)}
 
 
 def test_the_walk_begins_when_buddies_have_been_silent_for_long_enough() -> None:
@@ -88,19 +88,19 @@ def test_the_walk_begins_when_buddies_have_been_silent_for_long_enough() -> None
     assert asker.next_deadline() == 0.25
     assert asker.tick(0.2) == [] and stage(asker, number) is Stage.BUDDIES
     walkers = asker.tick(0.25)
-    assert [send.message.walker for send in walkers if isinstance(send.message, Query)] == [1, 2]
-    assert {send.to for send in walkers} <= {"x", "y"} and stage(asker, number) is Stage.WALKING
+    assert [envelope.message.walker for envelope in walkers if isinstance(envelope.message, Query)] == [1, 2]
+    assert {envelope.to for envelope in walkers} <= {"x", "y"} and stage(asker, number) is Stage.WALKING
 
 
 def test_the_walk_begins_at_once_when_every_buddy_has_said_no_or_is_down() -> None:
     asker = node("a")
     asker.connect(["x"])
     befriend(asker, "b", "c", "d")
-    number, sends = asker.ask(5, 0.0)
+    number, outgoing = asker.ask(5, 0.0)
     assert asker.receive("b", Response(number, Contact("b")), 0.1) == []
     assert asker.receive("c", Declined("query", number), 0.1) == []
-    walkers = asker.undelivered("d", sends[2].message, 0.1)
-    assert [send.to for send in walkers] == ["x", "x"]
+    walkers = asker.undelivered("d", outgoing[2].message, 0.1)
+    assert [envelope.to for envelope in walkers] == ["x", "x"]
     search = asker.answers(number)
     assert search is not None
     assert search.asked == {"b": ReplyStatus.LACKS, "c": ReplyStatus.DECLINED, "d": ReplyStatus.DOWN}
@@ -144,19 +144,21 @@ def test_who_is_said_to_have_it_is_asked_directly_and_only_so_many() -> None:
     befriend(asker, "b")
     number, _ = asker.ask("wind", 0.0)
     named = tuple(Contact(name, f"{name}:1") for name in ("a", "c", "b", "d", "e", "f"))
-    sends = asker.receive("b", Response(number, Contact("b"), elsewhere=named[1:]), 0.1)
-    assert [(send.to, send.address) for send in sends] == [("c", "c:1")]  # the second named, b, was asked before
+    outgoing = asker.receive("b", Response(number, Contact("b"), elsewhere=named[1:]), 0.1)
+    assert [(envelope.to, envelope.address) for envelope in outgoing] == [
+        ("c", "c:1")
+    ]  # the second named, b, was asked before
     more = asker.receive("c", Response(number, Contact("c"), elsewhere=named[3:]), 0.1)
-    assert [send.to for send in more if isinstance(send.message, Query)] == ["d"]
+    assert [envelope.to for envelope in more if isinstance(envelope.message, Query)] == ["d"]
 
 
 def test_what_one_says_of_another_is_asked_of_that_one_where_nothing_is_fetched() -> None:
     asker = node("a", downloads=False)
     befriend(asker, "b")
     number, _ = asker.ask("wind", 0.0)
-    sends = asker.receive("b", Response(number, Contact("c"), (PeerHit("http://c/", "Buy!"),)), 0.1)
+    outgoing = asker.receive("b", Response(number, Contact("c"), (PeerHit("http://c/", "Buy!"),)), 0.1)
     search = asker.answers(number)
-    assert [send.to for send in sends] == ["c"]
+    assert [envelope.to for envelope in outgoing] == ["c"]
     assert search is not None and search.answers == ()
 
 
@@ -170,11 +172,11 @@ def test_a_receiver_answers_from_its_store_then_from_indexes_else_passes_on() ->
     hold(peer, "b", 1, 2)
     asker = Contact("a", "a:1")
     (own,) = peer.receive("x", Query(7, 1, asker, ttl=9, walker=1), 0.0)
-    assert own == Send("a", Response(7, Contact("p"), (PeerHit(1),), walker=1, ttl=9), "a:1")
+    assert own == Envelope("a", Response(7, Contact("p"), (PeerHit(1),), walker=1, ttl=9), "a:1")
     (other,) = peer.receive("x", Query(8, 2, asker, ttl=9, walker=1), 0.0)
-    assert other == Send("a", Response(8, Contact("b"), (PeerHit(2),), walker=1, ttl=9), "a:1")
+    assert other == Envelope("a", Response(8, Contact("b"), (PeerHit(2),), walker=1, ttl=9), "a:1")
     (onward,) = peer.receive("x", Query(9, 3, asker, ttl=9, walker=1), 0.0)
-    assert onward == Send("y", Query(9, 3, asker, ttl=8, walker=1))
+    assert onward == Envelope("y", Query(9, 3, asker, ttl=8, walker=1))
 
 
 def test_a_query_asked_directly_or_at_its_end_is_not_passed_on() -> None:
@@ -189,25 +191,27 @@ def test_a_query_asked_directly_or_at_its_end_is_not_passed_on() -> None:
 def test_where_that_is_wanted_the_asker_hears_that_there_is_nothing() -> None:
     peer = node("p", sends_empty_responses=True)
     (no,) = peer.receive("a", Query(7, 1, Contact("a")), 0.0)
-    assert no == Send("a", Response(7, Contact("p"), ttl=1))
+    assert no == Envelope("a", Response(7, Contact("p"), ttl=1))
     (end,) = peer.receive("x", Query(8, 1, Contact("a"), ttl=5, walker=3), 0.0)
-    assert end == Send("a", Response(8, Contact("p"), walker=3, ttl=5))
+    assert end == Envelope("a", Response(8, Contact("p"), walker=3, ttl=5))
 
 
 def test_only_the_one_who_asks_asks_buddies() -> None:
     peer = node("p")
     peer.connect(["x", "y"])
     befriend(peer, "b", "c")
-    assert [send.to for send in peer.receive("x", Query(7, 1, Contact("a"), ttl=9, walker=1), 0.0)] == ["y"]
+    assert [envelope.to for envelope in peer.receive("x", Query(7, 1, Contact("a"), ttl=9, walker=1), 0.0)] == ["y"]
 
 
 def test_a_walker_that_comes_home_is_sent_on() -> None:
     asker = node("a")
     asker.connect(["x", "y"])
-    number, sends = asker.ask(5, 0.0)
-    assert isinstance(sends[0].message, Query)
+    number, outgoing = asker.ask(5, 0.0)
+    assert isinstance(outgoing[0].message, Query)
     home = asker.receive("x", Query(number, 5, Contact("a"), ttl=3, walker=1), 0.1)
-    assert [(send.to, send.message) for send in home] == [("y", Query(number, 5, Contact("a"), ttl=2, walker=1))]
+    assert [(envelope.to, envelope.message) for envelope in home] == [
+        ("y", Query(number, 5, Contact("a"), ttl=2, walker=1))
+    ]
 
 
 def test_a_busy_node_declines_and_passes_walkers_on_without_looking() -> None:
@@ -215,8 +219,8 @@ def test_a_busy_node_declines_and_passes_walkers_on_without_looking() -> None:
     peer.connect(["x", "y"])
     answers = [peer.receive("a", Query(number, 1, Contact("a")), 0.0)[0].message for number in range(4)]
     assert [type(answer) for answer in answers] == [Response, Response, Declined, Declined]
-    assert peer.receive("a", FetchRequest(3, 1), 0.0) == [Send("a", Declined("fetch", 3))]
-    assert peer.receive("a", IndexRequest(), 0.0) == [Send("a", Declined("index", 0))]
+    assert peer.receive("a", FetchRequest(3, 1), 0.0) == [Envelope("a", Declined("fetch", 3))]
+    assert peer.receive("a", IndexRequest(), 0.0) == [Envelope("a", Declined("index", 0))]
     (onward,) = peer.receive("x", Query(9, 1, Contact("a"), ttl=5, walker=1), 0.0)
     assert onward.to == "y"
     assert isinstance(peer.receive("a", Query(10, 1, Contact("a")), 1.0)[0].message, Response)
@@ -241,11 +245,11 @@ def fetch_from(asker: Node, *providers: str) -> tuple[int, int]:
     asker.connect(["x"])
     number, _ = asker.ask(5, 0.0)
     asker.tick(0.3)
-    sends = []
+    outgoing = []
     for walker, name in enumerate(providers, 1):
-        sends += asker.receive(name, Response(number, Contact(name), (PeerHit(5),), walker=walker), 0.5)
-    assert [send.to for send in sends] == [providers[0]] and isinstance(sends[0].message, FetchRequest)
-    return number, sends[0].message.id
+        outgoing += asker.receive(name, Response(number, Contact(name), (PeerHit(5),), walker=walker), 0.5)
+    assert [envelope.to for envelope in outgoing] == [providers[0]] and isinstance(outgoing[0].message, FetchRequest)
+    return number, outgoing[0].message.id
 
 
 def test_the_first_who_gives_it_becomes_a_buddy() -> None:
@@ -265,14 +269,14 @@ def test_a_provider_that_fails_is_followed_by_the_next_and_loses_count_unless_it
     _, fetch = fetch_from(asker, "p", "q")
     match why:
         case Failure.DOWN:
-            sends = asker.undelivered("p", FetchRequest(fetch, 5), 0.6)
+            outgoing = asker.undelivered("p", FetchRequest(fetch, 5), 0.6)
         case Failure.DECLINED:
-            sends = asker.receive("p", Declined("fetch", fetch), 0.6)
+            outgoing = asker.receive("p", Declined("fetch", fetch), 0.6)
         case Failure.WRONG:
-            sends = asker.receive("p", Fetched(fetch, 5, b"Buy!"), 0.6)
+            outgoing = asker.receive("p", Fetched(fetch, 5, b"Buy!"), 0.6)
         case Failure.LACKS:
-            sends = asker.receive("p", Fetched(fetch, 5, None), 0.6)
-    assert [(send.to, type(send.message)) for send in sends] == [("q", FetchRequest)]
+            outgoing = asker.receive("p", Fetched(fetch, 5, None), 0.6)
+    assert [(envelope.to, type(envelope.message)) for envelope in outgoing] == [("q", FetchRequest)]
     buddy = asker.buddies.get("p")
     assert buddy is not None and buddy.count == (3 if why is Failure.LACKS else 2)
     assert asker.counts[f"failed_{why}"] == 1
@@ -299,18 +303,18 @@ def test_without_adaptation_nobody_loses_count() -> None:
 def test_a_buddy_that_declines_loses_count_and_one_that_lacks_it_or_is_not_reached_does_not() -> None:
     asker = node("a")
     befriend(asker, "b", "b", "c", "c", "d", "d")
-    number, sends = asker.ask(5, 0.0)
+    number, outgoing = asker.ask(5, 0.0)
     asker.receive("b", Declined("query", number), 0.1)
     asker.receive("c", Response(number, Contact("c")), 0.1)
-    asker.undelivered("d", sends[-1].message, 0.1)
+    asker.undelivered("d", outgoing[-1].message, 0.1)
     assert {buddy.contact.name: buddy.count for buddy in asker.buddies} == {"b": 1, "c": 2, "d": 2}
 
 
 def test_an_unreachable_buddy_loses_count_where_that_is_wanted() -> None:
     asker = node("a", demotes_unreachable=True)
     befriend(asker, "d", "d")
-    _, sends = asker.ask(5, 0.0)
-    asker.undelivered("d", sends[0].message, 0.1)
+    _, outgoing = asker.ask(5, 0.0)
+    asker.undelivered("d", outgoing[0].message, 0.1)
     assert [buddy.count for buddy in asker.buddies] == [1]
 
 
@@ -318,19 +322,19 @@ def test_a_buddy_found_down_by_its_index_is_not_asked_again_in_that_search() -> 
     asker = node("a")
     befriend(asker, "b", "b", "c")
     hold(asker, "b", 5)
-    _, sends = asker.ask(5, 0.0)
-    more = asker.undelivered("b", sends[0].message, 0.0)
-    assert [(send.to, type(send.message)) for send in more] == [("c", Query)]
+    _, outgoing = asker.ask(5, 0.0)
+    more = asker.undelivered("b", outgoing[0].message, 0.0)
+    assert [(envelope.to, type(envelope.message)) for envelope in more] == [("c", Query)]
 
 
 def test_an_index_that_was_wrong_is_refreshed() -> None:
     asker = node("a")
     befriend(asker, "b")
     hold(asker, "b", 5)
-    _, sends = asker.ask(5, 0.0)
-    assert isinstance(sends[0].message, FetchRequest)
-    more = asker.receive("b", Fetched(sends[0].message.id, 5, None), 0.1)
-    assert Send("b", IndexRequest(since=0)) in more and asker.buddies.names() == ["b"]
+    _, outgoing = asker.ask(5, 0.0)
+    assert isinstance(outgoing[0].message, FetchRequest)
+    more = asker.receive("b", Fetched(outgoing[0].message.id, 5, None), 0.1)
+    assert Envelope("b", IndexRequest(since=0)) in more and asker.buddies.names() == ["b"]
 
 
 def test_the_index_goes_with_the_buddy() -> None:
@@ -347,9 +351,9 @@ def test_either_the_provider_or_the_one_who_answered_for_it_is_credited() -> Non
         asker = node("a", credit=credit)
         asker.connect(["x"])
         number, _ = asker.ask(5, 0.0)
-        (send,) = asker.receive("r", Response(number, Contact("p"), (PeerHit(5),), walker=1), 0.5)
-        assert send.to == "p" and isinstance(send.message, FetchRequest)
-        asker.receive("p", Fetched(send.message.id, 5, b"5"), 0.6)
+        (envelope,) = asker.receive("r", Response(number, Contact("p"), (PeerHit(5),), walker=1), 0.5)
+        assert envelope.to == "p" and isinstance(envelope.message, FetchRequest)
+        asker.receive("p", Fetched(envelope.message.id, 5, b"5"), 0.6)
         assert asker.buddies.names() == [buddy]
 
 
@@ -358,16 +362,16 @@ def test_indexes_of_neighbours_are_held_where_the_algorithm_says_so() -> None:
     asker.connect(["x", "y", "z"])
     assert asker.checkpoint() == []  # it has not asked anything yet
     asker.ask(6, 0.0)
-    assert [send.to for send in asker.checkpoint()] == ["x", "y"]
+    assert [envelope.to for envelope in asker.checkpoint()] == ["x", "y"]
     asker.receive("y", Index(0, ItemSummary(frozenset([5])).packed()), 0.0)
-    _, sends = asker.ask(5, 0.0)
-    assert [(send.to, type(send.message)) for send in sends] == [("y", FetchRequest)]
+    _, outgoing = asker.ask(5, 0.0)
+    assert [(envelope.to, type(envelope.message)) for envelope in outgoing] == [("y", FetchRequest)]
 
 
 def test_a_fetch_of_ones_own_brings_the_thing_or_why_not() -> None:
     asker = node("a", downloads=False)
-    number, sends = asker.fetch(Contact("p", "p:1"), 5, 0.0)
-    assert sends == [Send("p", FetchRequest(number, 5), "p:1")] and asker.fetch_result(number) is None
+    number, outgoing = asker.fetch(Contact("p", "p:1"), 5, 0.0)
+    assert outgoing == [Envelope("p", FetchRequest(number, 5), "p:1")] and asker.fetch_result(number) is None
     asker.receive("p", Fetched(number, 5, b"5"), 0.1)
     assert asker.fetch_result(number) == b"5" and asker.fetch_result(number) is None
     number, _ = asker.fetch(Contact("p"), 6, 0.2)
@@ -433,15 +437,15 @@ def test_a_query_that_comes_twice_is_answered_once() -> None:
 def test_a_time_to_live_above_ours_is_cut() -> None:
     peer = node("p", max_ttl=10)
     peer.connect(["x", "y"])
-    (send,) = peer.receive("x", Query(1, 1, Contact("a"), ttl=2**32 - 1, walker=1), 0.0)
-    assert isinstance(send.message, Query) and send.message.ttl == 9
+    (envelope,) = peer.receive("x", Query(1, 1, Contact("a"), ttl=2**32 - 1, walker=1), 0.0)
+    assert isinstance(envelope.message, Query) and envelope.message.ttl == 9
 
 
 def test_a_node_handles_only_so_many_messages_of_one_query() -> None:
     peer = node("p", max_per_query=3)
     peer.connect(["x", "y"])
     onward = [peer.receive("x", Query(1, 1, Contact("a"), ttl=9, walker=w), 0.0) for w in range(1, 7)]
-    assert [len(sends) for sends in onward] == [1, 1, 1, 0, 0, 0]
+    assert [len(outgoing) for outgoing in onward] == [1, 1, 1, 0, 0, 0]
     assert peer.counts["too_many_of_one_query"] == 3
 
 
@@ -480,9 +484,9 @@ def test_a_buddy_that_gives_spam_for_everything_is_a_buddy_no_more() -> None:
     befriend(asker, *["s"] * 50)
     for number in range(8):
         query, _ = asker.ask(number, 0.0)
-        for send in asker.receive("s", Response(query, Contact("s"), (PeerHit(number),)), 0.0):
-            if isinstance(send.message, FetchRequest):
-                asker.receive("s", Fetched(send.message.id, number, b"Buy!"), 0.0)
+        for envelope in asker.receive("s", Response(query, Contact("s"), (PeerHit(number),)), 0.0):
+            if isinstance(envelope.message, FetchRequest):
+                asker.receive("s", Fetched(envelope.message.id, number, b"Buy!"), 0.0)
     assert "s" not in asker.buddies and asker.is_banned("s", 0.0)
     assert asker.ask(99, 0.0)[1] == []
 
@@ -492,9 +496,9 @@ def test_one_that_names_others_for_everything_is_not_listened_to_and_they_are_no
     befriend(asker, "s", "b", "b")
     for number in range(16):
         query, _ = asker.ask(number, 0.0)
-        for send in asker.receive("s", Response(query, Contact("b"), (PeerHit(number),)), 0.0):
-            if isinstance(send.message, FetchRequest):
-                asker.receive("b", Fetched(send.message.id, number, None), 0.0)
+        for envelope in asker.receive("s", Response(query, Contact("b"), (PeerHit(number),)), 0.0):
+            if isinstance(envelope.message, FetchRequest):
+                asker.receive("b", Fetched(envelope.message.id, number, None), 0.0)
     assert asker.is_banned("s", 0.0) and asker.buddies.names() == ["b"]
 
 
@@ -553,14 +557,14 @@ def test_no_walker_is_sent_to_a_neighbour_that_does_not_answer_until_it_is_heard
     asker.connect(["x", "y"])
 
     def pinged(now: float) -> list[str]:
-        names = [send.to for send in asker.tick(now) if isinstance(send.message, Ping)]
+        names = [envelope.to for envelope in asker.tick(now) if isinstance(envelope.message, Ping)]
         asker.receive("y", Pong(True), now)
         return names
 
     assert pinged(10.0) == pinged(20.0) == ["x", "y"]
-    assert {send.to for send in asker.ask(5, 21.0)[1]} == {"y"}
+    assert {envelope.to for envelope in asker.ask(5, 21.0)[1]} == {"y"}
     asker.receive("x", Ping(), 22.0)
-    assert {send.to for number in range(9) for send in asker.ask(number, 23.0)[1]} == {"x", "y"}
+    assert {envelope.to for number in range(9) for envelope in asker.ask(number, 23.0)[1]} == {"x", "y"}
     for now in range(30, 1100, 10):
         pinged(float(now))
     assert asker.neighbours.names == ["y"]
@@ -579,8 +583,8 @@ def test_a_neighbour_that_is_silent_makes_room_for_another() -> None:
 def test_a_full_node_takes_no_more_neighbours_but_shows_the_ones_it_has() -> None:
     peer = node("p", max_neighbours=2)
     peer.connect(["x", "y"])
-    (send,) = peer.receive("a", Join(Contact("a", "a:1")), 0.0)
-    assert send == Send("a", Pong(False, (Contact("y"), Contact("x"))), "a:1")
+    (envelope,) = peer.receive("a", Join(Contact("a", "a:1")), 0.0)
+    assert envelope == Envelope("a", Pong(False, (Contact("y"), Contact("x"))), "a:1")
     assert peer.neighbours.names == ["x", "y"]
 
 
@@ -603,9 +607,9 @@ def test_nobody_is_known_by_a_pong_that_was_not_asked_for() -> None:
 def test_a_walker_that_could_not_be_delivered_takes_another_way() -> None:
     asker = node("a", walkers=1)
     asker.connect(["x", "y"])
-    number, (send,) = asker.ask(5, 0.0)
-    (again,) = asker.undelivered(send.to, send.message, 0.0)
-    assert {send.to, again.to} == {"x", "y"} and again.message == send.message
+    number, (envelope,) = asker.ask(5, 0.0)
+    (again,) = asker.undelivered(envelope.to, envelope.message, 0.0)
+    assert {envelope.to, again.to} == {"x", "y"} and again.message == envelope.message
     assert asker.undelivered(again.to, again.message, 0.0) == []
     search = asker.answers(number)
     assert search is not None and search.walkers_still_out == 0

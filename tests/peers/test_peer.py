@@ -38,7 +38,7 @@ def with_peers(tmp_path, play, **options):
                     running.push_async_callback(peer.end)
                     await peer.begin(LOCAL)
                     for other in list(peers.values())[-1:]:
-                        host, _, port = other.node.me.address.rpartition(":")
+                        host, _, port = other.node.own_contact.address.rpartition(":")
                         assert await peer.join("", Endpoint(host, int(port))) == other.identity.name
                     peers[topic] = peer
                 return await play(peers)
@@ -49,7 +49,7 @@ def with_peers(tmp_path, play, **options):
 async def searched(peer, words, **options):
     wanted = {"max_hits": 10, "enough": 1, "timeout": 2.0} | options
     *_, last = [each async for each in peer.search(words, **wanted)]
-    return last, merge(words, last.answers.answers, me=peer.identity.name)
+    return last, merge(words, last.answers.answers, own_name=peer.identity.name)
 
 
 def test_a_search_goes_home_then_to_neighbours_and_farther(tmp_path):
@@ -75,7 +75,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         for _ in range(DEFAULTS.probation):
             await searched(bees, "sail")
         for _ in range(2):
-            bees.session.send_all(bees.node.checkpoint())
+            bees.runner.send_all(bees.node.checkpoint())
             await asyncio.sleep(0.05)
         assert await eventually(lambda: len(bees.node.held))
         assert bees.node.held.names() == [peers["ships"].identity.name]
@@ -114,9 +114,9 @@ def test_a_page_comes_from_who_has_it_and_from_nobody_else(tmp_path):
         _, merged = await searched(bees, "comet")
         (hit,) = merged.hits
         body = await bees.fetch(hit.providers[0], hit.url)
-        assert bees.content.verify(hit.url, body)
+        assert bees.content.is_item(hit.url, body)
         assert await bees.fetch(hit.providers[0], "http://stars.example/none") is None
-        assert await bees.fetch(peers["ships"].node.me, hit.url) is None
+        assert await bees.fetch(peers["ships"].node.own_contact, hit.url) is None
         await peers["stars"].end()
         assert await bees.fetch(hit.providers[0], hit.url) is None
 
@@ -137,7 +137,7 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
         provider = replies[-1].progress.answers.answers[0].provider
         request = PeerRequest("fetch", provider=provider, url="http://ships.example/sail")
         (fetched,) = [reply async for reply in await ask_running_peer(kept, request)]
-        assert peers["bees"].content.verify(request.url, fetched.body)
+        assert peers["bees"].content.is_item(request.url, fetched.body)
         reader, writer = await asyncio.open_unix_connection(str(kept.path("control")))
         writer.write(b"nonsense\n")
         assert b"error" in await reader.readline()
@@ -171,10 +171,10 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
     async def play(peers):
         said = []
-        peers["ships"].session._notify = said.append
+        peers["ships"].runner._notify = said.append
         await searched(peers["bees"], "sail")
         assert not any("sail" in line for line in said)
-        peers["ships"].session._logs_queries = True
+        peers["ships"].runner._logs_queries = True
         await searched(peers["bees"], "mast")
         return said
 
@@ -272,7 +272,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_n
 
 def test_a_named_peer_that_is_not_there_was_not_there_before(tmp_path):
     async def play(peers):
-        host, _, port = peers["bees"].node.me.address.rpartition(":")
+        host, _, port = peers["bees"].node.own_contact.address.rpartition(":")
         with pytest.raises(WrongKeyError, match=f"not by {'a' * 32}; if"):
             await peers["trees"].join("a" * 32, Endpoint(host, int(port)))
         await peers["trees"].join("", Endpoint(host, int(port)))
@@ -351,8 +351,8 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
             seen.append(each)
             for number in range(3):
                 bees.node.ask(f"another {number}", asyncio.get_running_loop().time())
-            bees.session.changed.set()
-            asyncio.get_running_loop().call_later(0.05, bees.session.changed.set)
+            bees.runner.changed.set()
+            asyncio.get_running_loop().call_later(0.05, bees.runner.changed.set)
         await silent.wire.close()
         return seen[-1]
 
@@ -364,7 +364,7 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
 def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
     async def play(peers):
         bees, liar = peers["bees"], Caller()
-        host, _, port = bees.node.me.address.rpartition(":")
+        host, _, port = bees.node.own_contact.address.rpartition(":")
         channel = await liar.wire.connect(Endpoint(host, int(port)))
         liar.frame_received = lambda peer, channel, frame: (
             channel.send(encode(Fetched(message.id, message.item, b"no record")))
@@ -396,7 +396,7 @@ def test_a_peer_whose_pins_cannot_be_read_says_so_and_joins_when_they_can(tmp_pa
 
     async def play(peers):
         trees, said = peers["trees"], []
-        host, _, port = peers["bees"].node.me.address.rpartition(":")
+        host, _, port = peers["bees"].node.own_contact.address.rpartition(":")
         trees._bootstrap._notify = said.append
         pins = tmp_path / "trees" / "peer" / "pins.json"
         kept = pins.read_text()

@@ -4,17 +4,18 @@ import gzip
 
 import pytest
 
+from lycosa_peers import fetches, probes
 from lycosa_peers.content import Items, LookupResult
 from lycosa_peers.messages import (
     CollectionStatistics,
     Contact,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     PeerHit,
     Query,
     Response,
-    Send,
 )
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
@@ -30,8 +31,8 @@ class Wary(Items):
     def unanswerable_query(self, number: int) -> str | None:
         return IN_VAIN
 
-    def may_answer(self, wanted, hit, statistics) -> bool:  # type: ignore[no-untyped-def]
-        return statistics is None or wanted in statistics.terms
+    def is_plausible_hit(self, target, hit, statistics) -> bool:  # type: ignore[no-untyped-def]
+        return statistics is None or target in statistics.terms
 
 
 def asker(**named: bool) -> Node:
@@ -46,18 +47,18 @@ class Asked:
 
     def __init__(self, node: Node, who: str = "s", now: float = 0.0):
         self.node, self.now, self.who = node, now, who
-        self.number, sends = node.ask(5, now, max_hits=10, enough=2)
-        walker = next(send.message.walker for send in sends if isinstance(send.message, Query))
+        self.number, outgoing = node.ask(5, now, max_hits=10, enough=2)
+        walker = next(envelope.message.walker for envelope in outgoing if isinstance(envelope.message, Query))
         hits = (PeerHit(5), PeerHit(6))
-        self.sends = node.receive(who, Response(self.number, Contact(who, f"{who}:1"), hits, walker=walker), now)
+        self.outgoing = node.receive(who, Response(self.number, Contact(who, f"{who}:1"), hits, walker=walker), now)
 
     def fetch(self) -> FetchRequest:
-        return next(send.message for send in self.sends if isinstance(send.message, FetchRequest))
+        return next(envelope.message for envelope in self.outgoing if isinstance(envelope.message, FetchRequest))
 
     def in_vain(self) -> Query:
-        return next(send.message for send in self.sends if isinstance(send.message, Query))
+        return next(envelope.message for envelope in self.outgoing if isinstance(envelope.message, Query))
 
-    def sample(self, body: bytes | None) -> list[Send]:
+    def sample(self, body: bytes | None) -> list[Envelope]:
         fetch = self.fetch()
         return self.node.receive(self.who, Fetched(fetch.id, fetch.item, body), self.now)
 
@@ -113,7 +114,7 @@ def test_who_has_pages_for_what_nobody_has_makes_them_up():
         asked = Asked(node, now=float(turn))
         asked.true_sample()
         query = asked.in_vain()
-        assert query.wanted == IN_VAIN and query.ttl == DEFAULTS.ttl and query.walker
+        assert query.target == IN_VAIN and query.ttl == DEFAULTS.ttl and query.walker
         made_up = Response(
             query.id, Contact("s"), (PeerHit(9),), (), CollectionStatistics(1, 1, (IN_VAIN,), (1,)), query.walker
         )
@@ -151,6 +152,41 @@ def test_one_who_cannot_be_called_asks_in_vain_with_a_walker_of_one_step():
     assert asked.trust == [Trust.CONFIRMED]
 
 
+def test_a_stranger_that_gets_no_trap_is_not_waited_for():
+    """Each peer is sent only as many queries as it accepts; without the trap, a sample alone would conclude nothing."""
+    node = asker()
+    while node.forwarding.take_allowed([Envelope("s", Query(1, 5, Contact("a")))], 0.0):
+        pass
+    number, _ = node.ask(5, 0.0, max_hits=10, enough=2)
+    search = node.searches.get(number)
+    search.stage, search.walkers = Stage.WALKING, {9}
+    hits = (PeerHit(5), PeerHit(6))
+    assert node.receive("s", Response(number, Contact("s", "s:1"), hits, walker=9), 0.0) == []
+    assert not search.is_probing and node.counts["probes"] == 0
+    assert node.stage(number) is Stage.DONE and search.trust["s"] is Trust.CLAIMED
+
+
+def test_a_check_that_is_dropped_for_later_ones_is_over(monkeypatch):
+    monkeypatch.setattr(probes, "MAX_PENDING", 2)
+    node = asker()
+    first, *others = [Asked(node, now=10.0 * turn) for turn in range(3)]
+    search = node.searches.get(first.number)
+    assert not search.is_probing and all(node.searches.get(each.number).is_probing for each in others)
+    assert node.demerits("s", 0.0) == 0
+
+
+def test_a_sample_that_is_dropped_for_later_fetches_ends_its_check(monkeypatch):
+    monkeypatch.setattr(fetches, "MAX_FETCHES", 2)
+    node = asker()
+    first, *others = [Asked(node) for _ in range(3)]
+    assert node.next_deadline() <= 0.0
+    node.tick(0.0)
+    assert not node.searches.get(first.number).is_probing
+    assert all(node.searches.get(each.number).is_probing for each in others)
+    first.true_sample()
+    assert node.counts["late"] == 1 and node.demerits("s", 0.0) == 0
+
+
 def test_one_that_the_user_named_is_believed_at_once():
     asked = Asked(asker(s=True))
     assert asked.trust == [Trust.TRUSTED] and asked.is_over and "s" in asked.node.buddies
@@ -159,12 +195,12 @@ def test_one_that_the_user_named_is_believed_at_once():
 def test_a_search_checks_a_few_providers_and_waits_for_none_beyond_its_time():
     node = asker()
     node.connect([f"s{n}" for n in range(30)])
-    number, sends = node.ask(5, 0.0, max_hits=10, enough=99)
-    fetches = []
-    for n, send in enumerate(sends):
-        walker = send.message.walker
-        fetches += node.receive(f"s{n}", Response(number, Contact(f"s{n}"), (PeerHit(5),), walker=walker), 0.1)
-    assert sum(isinstance(send.message, FetchRequest) for send in fetches) == DEFAULTS.probes
+    number, outgoing = node.ask(5, 0.0, max_hits=10, enough=99)
+    begun = []
+    for n, envelope in enumerate(outgoing):
+        walker = envelope.message.walker
+        begun += node.receive(f"s{n}", Response(number, Contact(f"s{n}"), (PeerHit(5),), walker=walker), 0.1)
+    assert sum(isinstance(envelope.message, FetchRequest) for envelope in begun) == DEFAULTS.max_probes
     node.tick(DEFAULTS.timeout)
     assert node.stage(number) is Stage.DONE
 
@@ -172,8 +208,8 @@ def test_a_search_checks_a_few_providers_and_waits_for_none_beyond_its_time():
 def test_nothing_is_checked_where_all_are_believed():
     node = Node(Contact("a", "a:1"), Items(), options=DEFAULTS.__class__(downloads=False), seed=1)
     node.connect(["s"])
-    number, sends = node.ask(5, 0.0)
-    walker = sends[0].message.walker
+    number, outgoing = node.ask(5, 0.0)
+    walker = outgoing[0].message.walker
     assert node.receive("s", Response(number, Contact("s"), (PeerHit(5),), walker=walker), 0.0) == []
     assert "s" in node.buddies
 
@@ -213,9 +249,12 @@ def test_a_page_is_as_it_was_told_or_not(tmp_path, hit, is_true):
         told = {"item": URL, "title": "Honey of the hive", "snippet": "Bees make honey of nectar", "length": 130}
         claim = PeerHit(**{**told, "frequencies": (3,), **hit})
         assert (
-            content.confirms("honey", claim, CollectionStatistics(1, 1, ("honey",), (1,)), record(URL, PAGE)) is is_true
+            content.body_matches_hit("honey", claim, CollectionStatistics(1, 1, ("honey",), (1,)), record(URL, PAGE))
+            is is_true
         )
-        assert not content.confirms("watches", claim, CollectionStatistics(1, 1, ("watches",), (1,)), record(URL, PAGE))
+        assert not content.body_matches_hit(
+            "watches", claim, CollectionStatistics(1, 1, ("watches",), (1,)), record(URL, PAGE)
+        )
 
 
 NO_PAGES = (b"", b"nothing", gzip.compress(b"WARC/1.1\r\n\r\n"), record(URL, "") * 2, record("x", PAGE))
@@ -224,7 +263,7 @@ NO_PAGES = (b"", b"nothing", gzip.compress(b"WARC/1.1\r\n\r\n"), record(URL, "")
 @pytest.mark.parametrize("number", range(len(NO_PAGES)))
 def test_what_is_no_page_confirms_nothing(tmp_path, number):
     with shared(add_pages(tmp_path / "c", {})) as content:
-        assert not content.confirms("honey", PeerHit(URL), None, NO_PAGES[number])
+        assert not content.body_matches_hit("honey", PeerHit(URL), None, NO_PAGES[number])
 
 
 def test_every_peer_confirms_what_another_honest_one_tells(tmp_path):
@@ -237,7 +276,7 @@ def test_every_peer_confirms_what_another_honest_one_tells(tmp_path):
         for words in ("honey", "queen eggs", "蜂蜜", "bienen über", "grösse", "größe"):
             found: LookupResult = theirs.find(words, 10)
             for hit in found.hits:
-                assert ours.confirms(words, hit, found.statistics, theirs.fetch(hit.item)), (words, hit)
+                assert ours.body_matches_hit(words, hit, found.statistics, theirs.fetch(hit.item)), (words, hit)
         assert theirs.find("蜂蜜", 1).hits and theirs.find("honey", 1).hits
 
 
@@ -268,8 +307,10 @@ def test_a_search_that_waits_for_a_sample_alone_has_nothing_to_do_until_then(is_
 def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies():
     node = asker(t=True)
     node.connect(["t"])
-    number, sends = node.ask(5, 0.0, max_hits=10, enough=1)
-    assert any(send.to == "t" and send.message.walker == 0 for send in sends)  # it is asked directly, and is silent
+    number, outgoing = node.ask(5, 0.0, max_hits=10, enough=1)
+    assert any(
+        envelope.to == "t" and envelope.message.walker == 0 for envelope in outgoing
+    )  # it is asked directly, and is silent
     node.tick(node.next_deadline())
     first, second, *others = sorted(node.searches.get(number).walkers)
     node.receive("s", Response(number, Contact("s", "s:1"), (PeerHit(5),), walker=first), 0.25)

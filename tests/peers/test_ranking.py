@@ -26,7 +26,7 @@ def urls(merged):
 def test_hits_are_scored_alike_whoever_has_them():
     anna = answer(ANNA, [hit("http://a.example/much", (9,)), hit("http://a.example/little", (1,))])
     bert = answer(BERT, [hit("http://b.example/some", (4,))], documents=50_000, frequencies=(3,))
-    assert urls(merge("bees", [anna, bert], me="me")) == [
+    assert urls(merge("bees", [anna, bert], own_name="me")) == [
         "http://a.example/much",
         "http://b.example/some",
         "http://a.example/little",
@@ -37,22 +37,22 @@ def test_a_word_that_is_rare_in_all_collections_weighs_more():
     terms = ("bees", "propolis")
     anna = answer(ANNA, [hit("http://a.example/bees", (5, 1))], terms=terms, frequencies=(90, 2))
     bert = answer(BERT, [hit("http://b.example/propolis", (1, 5))], terms=terms, frequencies=(80, 1))
-    assert urls(merge("bees propolis", [anna, bert], me="me"))[0] == "http://b.example/propolis"
+    assert urls(merge("bees propolis", [anna, bert], own_name="me"))[0] == "http://b.example/propolis"
 
 
 def test_a_page_that_several_have_is_one_hit_and_our_copy_is_told():
     old, new = hit("http://x.example/", (3,), fetched_at=5.0), hit("http://x.example/", (4,), fetched_at=9.0)
     mine = hit("http://x.example/", (2,), fetched_at=1.0, title="Mine")
-    (page,) = merge("bees", [answer(ANNA, [old]), answer(BERT, [new])], me="me").hits
+    (page,) = merge("bees", [answer(ANNA, [old]), answer(BERT, [new])], own_name="me").hits
     assert [contact.name for contact in page.providers] == ["bert", "anna"]
-    (page,) = merge("bees", [answer(ANNA, [old]), answer(ME, [mine], stage=Stage.OWN_CONTENT)], me="me").hits
+    (page,) = merge("bees", [answer(ANNA, [old]), answer(ME, [mine], stage=Stage.OWN_CONTENT)], own_name="me").hits
     assert (page.title, page.at_home, len(page.providers)) == ("Mine", True, 2)
 
 
 def test_pages_with_the_same_words_are_told_together():
     anna = answer(ANNA, [hit("http://a.example/", (5,), digest="77")])
     bert = answer(BERT, [hit("http://b.example/", (5,), digest="77")])
-    (page,) = merge("bees", [anna, bert], me="me").hits
+    (page,) = merge("bees", [anna, bert], own_name="me").hits
     assert {page.url, *page.also} == {"http://a.example/", "http://b.example/"}
 
 
@@ -64,7 +64,9 @@ def test_urls_that_may_not_be_crawled_are_left_out():
         "file:///etc/passwd",
         "http://a.example/\x1b[2J",
     ]
-    merged = merge("bees", [answer(ANNA, [hit(url, (9,)) for url in bad] + [hit("http://a.example/", (1,))])], me="me")
+    merged = merge(
+        "bees", [answer(ANNA, [hit(url, (9,)) for url in bad] + [hit("http://a.example/", (1,))])], own_name="me"
+    )
     assert urls(merged) == ["http://a.example/"]
     assert merged.refused == len(bad)
 
@@ -72,7 +74,7 @@ def test_urls_that_may_not_be_crawled_are_left_out():
 def test_exaggeration_gains_little():
     liar = answer(BERT, [hit("http://b.example/", (1 << 40,), length=1)], documents=1 << 40, words=1 << 47)
     honest = answer(ANNA, [hit("http://a.example/", (8,))])
-    merged = merge("bees", [liar, honest], me="me")
+    merged = merge("bees", [liar, honest], own_name="me")
     scores = {page.url: page.score for page in merged.hits}
     assert scores["http://b.example/"] < 3 * scores["http://a.example/"]
 
@@ -80,24 +82,24 @@ def test_exaggeration_gains_little():
 def test_what_others_say_of_their_pages_does_not_hide_ours():
     mine = answer(ME, [hit("http://good.example/", (3,), digest="77", title="Mine")], stage=Stage.OWN_CONTENT)
     spam = answer(BERT, [hit("http://spam.example/", (100,), digest="77")], stage=Stage.WALKING)
-    (page,) = merge("bees", [mine, spam], me="me").hits
+    (page,) = merge("bees", [mine, spam], own_name="me").hits
     assert (page.url, page.title, page.also) == ("http://good.example/", "Mine", ("http://spam.example/",))
 
 
 def test_of_a_page_the_copy_of_one_who_answered_before_is_told_and_no_copy_makes_it_worse():
     good = answer(ANNA, [hit("http://x.example/", (8,), title="Good", fetched_at=5.0)])
     lie = answer(BERT, [hit("http://x.example/", (1,), title="Lie", fetched_at=1e11)], stage=Stage.WALKING)
-    (alone,) = merge("bees", [good, answer(BERT, [], stage=Stage.WALKING)], me="me", now=9.0).hits
-    (page,) = merge("bees", [good, lie], me="me", now=9.0).hits
+    (alone,) = merge("bees", [good, answer(BERT, [], stage=Stage.WALKING)], own_name="me", now=9.0).hits
+    (page,) = merge("bees", [good, lie], own_name="me", now=9.0).hits
     assert (page.title, page.score, page.fetched_at) == ("Good", alone.score, 5.0)
-    assert merge("bees", [lie], me="me", now=9.0).hits[0].fetched_at == 9.0
+    assert merge("bees", [lie], own_name="me", now=9.0).hits[0].fetched_at == 9.0
 
 
 def test_hits_of_others_that_do_not_have_the_words_are_left_out():
     bare = Answer(BERT, BERT.name, Stage.WALKING, (PeerHit("http://spam.example/", "Spam"),))
     half = answer(ANNA, [hit("http://half.example/", (3, 0))], terms=("bees", "honey"), frequencies=(5, 5))
     unsaid = answer(ANNA, [hit("http://other.example/", (3,))])
-    assert merge("bees honey", [bare, half, unsaid], me="me").hits == ()
+    assert merge("bees honey", [bare, half, unsaid], own_name="me").hits == ()
 
 
 def test_a_peer_that_several_walkers_met_weighs_no_more_than_once():
@@ -105,7 +107,9 @@ def test_a_peer_that_several_walkers_met_weighs_no_more_than_once():
     home = answer(ME, [hit("http://h.example/", (2, 1))], terms=terms, frequencies=(50, 2), stage=Stage.OWN_CONTENT)
     far = answer(BERT, [hit("http://b.example/", (1, 2))], terms=terms, frequencies=(1, 90), stage=Stage.WALKING)
     unsaid = Answer(BERT, BERT.name, Stage.WALKING, far.hits)
-    met_once, met_often = (merge("rare common", [home, *of_bert], me="me") for of_bert in ([far], [far] * 8 + [unsaid]))
+    met_once, met_often = (
+        merge("rare common", [home, *of_bert], own_name="me") for of_bert in ([far], [far] * 8 + [unsaid])
+    )
     assert [page.score for page in met_once.hits] == [page.score for page in met_often.hits]
 
 
@@ -139,7 +143,7 @@ answers_of_strangers = st.builds(
 
 @given(st.lists(answers_of_strangers, max_size=5))
 def test_whatever_strangers_claim_is_merged(answers):
-    pages = merge("bees honey", answers, me="me").hits
+    pages = merge("bees honey", answers, own_name="me").hits
     assert len({page.url for page in pages}) == len(pages)
     assert [page.score for page in pages] == sorted((page.score for page in pages), reverse=True)
     assert all(0 <= page.standing <= 1 and 0 <= page.relevance <= 1 and page.score >= 0 for page in pages)
@@ -161,7 +165,7 @@ def _claims(who: str, count: int, trust: Trust, score: int = 1, address: str = "
 
 
 def _owners(answers, first=10):
-    return [hit.providers[0].name for hit in merge("honey", answers, me="me").hits[:first]]
+    return [hit.providers[0].name for hit in merge("honey", answers, own_name="me").hits[:first]]
 
 
 def test_a_stranger_whose_hits_look_best_gets_a_quarter_of_the_first_places():
@@ -196,7 +200,7 @@ def test_strangers_of_many_networks_share_half_of_the_first_places_as_long_as_ot
 def test_what_nobody_has_checked_does_not_move_a_page_that_others_have_too():
     honest = answer(ANNA, [hit("http://a.example/", (1,)), hit("http://b.example/", (4,))])
     claims = replace(answer(BERT, [hit("http://a.example/", (90,))], stage=Stage.WALKING), trust=Trust.CLAIMED)
-    merged = merge("bees", [honest, claims], me="me")
+    merged = merge("bees", [honest, claims], own_name="me")
     assert urls(merged) == ["http://b.example/", "http://a.example/"]
     assert all(page.is_checked for page in merged.hits)
 
@@ -204,7 +208,7 @@ def test_what_nobody_has_checked_does_not_move_a_page_that_others_have_too():
 def test_what_nobody_has_checked_comes_last_and_hides_nothing():
     liar = _claims("liar", 30, Trust.CLAIMED, score=50)
     copy = replace(liar, hits=tuple(replace(hit, digest="a0") for hit in liar.hits))
-    ranking = merge("honey", [copy, _claims("a", 3, Trust.CONFIRMED)], me="me")
+    ranking = merge("honey", [copy, _claims("a", 3, Trust.CONFIRMED)], own_name="me")
     assert [hit.providers[0].name for hit in ranking.hits] == ["a"] * 3
     assert [hit.is_checked for hit in ranking.hits] == [True] * 3 and len(ranking.hits[0].also) == 30
-    assert not any(hit.is_checked for hit in merge("honey", [liar], me="me").hits)
+    assert not any(hit.is_checked for hit in merge("honey", [liar], own_name="me").hits)

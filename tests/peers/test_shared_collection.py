@@ -95,12 +95,12 @@ def test_pages_at_private_addresses_are_withheld(folder):
 def test_a_stored_page_is_handed_out_and_recognised(folder):
     with shared(folder) as content:
         body = content.fetch("http://ships.example/")
-        assert content.verify("http://ships.example/", body)
+        assert content.is_item("http://ships.example/", body)
         assert b"<title>Ships</title>" in unpack_record("http://ships.example/", body)
-        assert not content.verify("http://bees.example/", body)
-        assert not content.verify("http://ships.example/", body[:-5])
-        assert not content.verify("http://ships.example/", gzip.compress(b"WARC/1.1\r\n" + bytes(40 << 20)))
-        assert not content.verify("http://ships.example/", b"")
+        assert not content.is_item("http://bees.example/", body)
+        assert not content.is_item("http://ships.example/", body[:-5])
+        assert not content.is_item("http://ships.example/", gzip.compress(b"WARC/1.1\r\n" + bytes(40 << 20)))
+        assert not content.is_item("http://ships.example/", b"")
         for item in ("http://ships.example/none", "no url", 5, "file:///etc/passwd", "http://ships.example/../../x"):
             assert content.fetch(item) is None
 

@@ -79,7 +79,7 @@ def test_the_second_time_a_buddy_answers_and_the_third_its_index() -> None:
     net.run(250.0)  # two checkpoints
     third = net.ask("a", 7)
     assert (third.found_in_stage, third.messages, third.path_length, third.found_by_index_or_buddy) == (
-        Stage.SUMMARIES,
+        Stage.INDEXES,
         0,
         0,
         True,
@@ -108,7 +108,7 @@ def test_an_index_at_a_receiver_ends_the_walk_before_the_provider() -> None:
     net.run(150.0)
     outcome = net.ask("a", 5)
     assert (outcome.provider, outcome.queries, outcome.path_length) == ("d", 2, 2)  # c holds the index of d
-    assert net.ask("c", 5).found_in_stage is Stage.SUMMARIES
+    assert net.ask("c", 5).found_in_stage is Stage.INDEXES
 
 
 def test_who_never_asks_holds_no_index_of_a_neighbour() -> None:

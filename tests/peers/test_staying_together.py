@@ -3,7 +3,7 @@
 import msgspec
 
 from lycosa_peers.content import Items
-from lycosa_peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
+from lycosa_peers.messages import Contact, Envelope, Hello, Join, Leave, Ping, Pong, Query
 from lycosa_peers.neighbours import MAX_KNOWN
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
@@ -31,10 +31,10 @@ def test_neighbours_hear_of_each_other_well_before_a_silent_connection_is_closed
     now, pinged = 0.0, 0
     while peer.next_deadline() < 300.0:
         now = peer.next_deadline()
-        pings = [send for send in peer.tick(now) if isinstance(send.message, Ping)]
+        pings = [envelope for envelope in peer.tick(now) if isinstance(envelope.message, Ping)]
         pinged += len(pings)
-        for send in pings:
-            peer.receive(send.to, Pong(True), now)
+        for envelope in pings:
+            peer.receive(envelope.to, Pong(True), now)
     assert pinged == 2 * 9 and not peer.neighbours.down
 
 
@@ -106,9 +106,9 @@ def test_one_who_cannot_be_called_asks_each_neighbour_once_and_nobody_farther_aw
     nodes = {**crowd("abc"), "v": visitor("a", "b")}
     nodes["v"].buddies.answered(at("b"))
     nodes["c"].content.add(5)
-    number, sends = nodes["v"].ask(5, 0.0)
-    assert [send.to for send in sends] == ["b"]
-    said = carry(nodes, "v", sends)
+    number, outgoing = nodes["v"].ask(5, 0.0)
+    assert [envelope.to for envelope in outgoing] == ["b"]
+    said = carry(nodes, "v", outgoing)
     assert [each.ttl for each in said if isinstance(each, Query)] == [1, 1]
     assert nodes["v"].stage(number) is Stage.DONE and nodes["c"].counts["received"] == 0
 
@@ -119,9 +119,9 @@ def test_one_who_cannot_be_called_asks_those_too_who_take_it_in_meanwhile() -> N
     (join,) = nodes["v"].join([at("a")])
     (pong,) = nodes["a"].receive("v", join.message, 0.0)
     joins = nodes["v"].receive("a", pong.message, 0.0)
-    assert {send.to for send in joins} == {"b", "c"}
-    number, sends = nodes["v"].ask(5, 0.0)
-    carry(nodes, "v", sends)
+    assert {envelope.to for envelope in joins} == {"b", "c"}
+    number, outgoing = nodes["v"].ask(5, 0.0)
+    carry(nodes, "v", outgoing)
     assert nodes["v"].stage(number) is Stage.WALKING
     carry(nodes, "v", joins)
     search = nodes["v"].answers(number)
@@ -133,12 +133,12 @@ def test_a_search_waits_but_a_while_for_those_who_may_take_it_in() -> None:
     peer = visitor()
     peer.join([at("a"), at("b")])
     number, _ = peer.ask(5, 10.0)
-    peer.undelivered("a", Join(peer.me), 10.1)
+    peer.undelivered("a", Join(peer.own_contact), 10.1)
     assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.timeout
     peer.tick(peer.next_deadline())
     assert peer.stage(number) is Stage.DONE
     number, _ = peer.ask(5, 20.0)
-    peer.undelivered("b", Join(peer.me), 20.1)
+    peer.undelivered("b", Join(peer.own_contact), 20.1)
     peer.tick(20.1)
     assert peer.stage(number) is Stage.DONE
 
@@ -153,9 +153,9 @@ def test_after_a_restart_the_neighbours_are_asked_to_be_so_again() -> None:
     carry(nodes, "a", nodes["a"].leave())
     assert len(nodes["b"].neighbours) == 0
     nodes["a"] = restarted(nodes["a"])
-    sends = nodes["a"].rejoin()
-    assert sends == [Send(name, Join(at("a")), f"{name}:1") for name in "bc"]
-    carry(nodes, "a", sends)
+    outgoing = nodes["a"].rejoin()
+    assert outgoing == [Envelope(name, Join(at("a")), f"{name}:1") for name in "bc"]
+    carry(nodes, "a", outgoing)
     assert nodes["a"].neighbours.names == ["b", "c"]
     assert nodes["b"].neighbours.names == nodes["c"].neighbours.names == ["a"]
 
@@ -165,7 +165,7 @@ def test_after_a_restart_one_without_neighbours_joins_those_it_knew() -> None:
     peer.connect([at("b")])
     peer.receive("b", Hello(at("b")), 0.0)
     peer.receive("b", Leave(), 0.0)
-    assert restarted(peer).rejoin() == [Send("b", Join(at("a")), "b:1")]
+    assert restarted(peer).rejoin() == [Envelope("b", Join(at("a")), "b:1")]
 
 
 def test_where_neighbours_live_is_kept_however_many_strangers_say_hello() -> None:
@@ -181,7 +181,7 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
     peer = friend("a")
     peer.receive("b", Join(at("b")), 0.0)
     peer.buddies.answered(at("c"))
-    state = {**msgspec.to_builtins(peer.saved_contacts()), "neighbours": ["b"]}
+    state = {**msgspec.to_builtins(peer.state_without_indexes()), "neighbours": ["b"]}
     again = friend("a")
     again.restore(state)
     assert again.neighbours.contact("b") == at("b") and again.buddies.names() == ["c"]
@@ -214,5 +214,5 @@ def test_one_that_has_moved_is_reached_and_shown_at_its_new_address() -> None:
     peer.receive("b", Hello(Contact("b")), 2.0)  # it does not listen, for now
     assert peer.neighbours.contact("b") == moved and peer.neighbours.contacts_to_share("x") == (moved,)
     assert [buddy.contact for buddy in peer.buddies] == [moved]
-    _, (send,) = peer.ask(5, 3.0)
-    assert send.address == "elsewhere:2"
+    _, (envelope,) = peer.ask(5, 3.0)
+    assert envelope.address == "elsewhere:2"

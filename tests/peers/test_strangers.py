@@ -8,14 +8,14 @@ from lycosa_peers.messages import (
     CollectionStatistics,
     Contact,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     Item,
     PeerHit,
     Query,
     Response,
-    Send,
-    Wanted,
+    Target,
 )
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
@@ -24,16 +24,16 @@ from lycosa_peers.search import ReplyStatus, Stage
 from small_networks import carry, friend
 
 
-def walker(number: int, origin: str, *, ttl: int = 9, wanted: int = 5) -> Query:
-    return Query(number, wanted, Contact(origin, f"{origin}:1"), ttl=ttl, walker=1)
+def walker(number: int, origin: str, *, ttl: int = 9, target: int = 5) -> Query:
+    return Query(number, target, Contact(origin, f"{origin}:1"), ttl=ttl, walker=1)
 
 
-def relay(middle: Node, end: Node, sender: str, query: Query, now: float = 0.0) -> list[Send]:
+def relay(middle: Node, end: Node, sender: str, query: Query, now: float = 0.0) -> list[Envelope]:
     """What `middle` sends to `end` when a query comes to it, which `end` receives."""
-    sends = [send for send in middle.receive(sender, query, now) if send.to == end.name]
-    for send in sends:
-        end.receive(middle.name, send.message, now)
-    return sends
+    outgoing = [envelope for envelope in middle.receive(sender, query, now) if envelope.to == end.name]
+    for envelope in outgoing:
+        end.receive(middle.name, envelope.message, now)
+    return outgoing
 
 
 # What others told
@@ -74,9 +74,9 @@ def test_many_who_send_as_much_as_they_may_through_one_do_not_make_it_send_too_m
     for step in range(6 * 200):
         now = step / 200
         for stranger in range(4):
-            for send in honest.receive(f"s{stranger}", walker(step * 4 + stranger, origin, ttl=step % 2 + 1), now):
-                if send.to == "n":
-                    other.receive("h", send.message, now)
+            for envelope in honest.receive(f"s{stranger}", walker(step * 4 + stranger, origin, ttl=step % 2 + 1), now):
+                if envelope.to == "n":
+                    other.receive("h", envelope.message, now)
     assert honest.counts["held_back"] > 1000 and not any(honest.is_banned(f"s{s}", 6.0) for s in range(4))
     assert other.counts["received"] > 500 and other.counts["too_fast"] == 0
 
@@ -84,11 +84,11 @@ def test_many_who_send_as_much_as_they_may_through_one_do_not_make_it_send_too_m
 def test_a_walker_that_goes_no_farther_tells_so() -> None:
     peer = friend("p")
     peer.connect(["n"])
-    sends = [peer.receive(f"s{number % 9}", walker(number, f"a{number}"), 0.0) for number in range(300)]
-    onward = [send for (send,) in sends if send.to == "n"]
-    ended = [send for (send,) in sends if send.to != "n"]
+    outgoing = [peer.receive(f"s{number % 9}", walker(number, f"a{number}"), 0.0) for number in range(300)]
+    onward = [envelope for (envelope,) in outgoing if envelope.to == "n"]
+    ended = [envelope for (envelope,) in outgoing if envelope.to != "n"]
     assert len(onward) == 180 and len(ended) == 120 == peer.counts["held_back"]
-    assert all(isinstance(send.message, Response) and not send.message.hits for send in ended)
+    assert all(isinstance(envelope.message, Response) and not envelope.message.hits for envelope in ended)
 
 
 # Who asks much
@@ -106,8 +106,8 @@ def test_who_begins_as_many_searches_as_can_be_is_not_shunned_and_every_one_asks
     if are_buddies:
         asker.buddies.answered(Contact("b"))
     asked = [asker.ask(5, 0.0) for _ in range(searches)]
-    for _, sends in asked:
-        carry(nodes, "a", sends)
+    for _, outgoing in asked:
+        carry(nodes, "a", outgoing)
     asker.tick(0.1)
     ended = [asker.answers(number) for number, _ in asked]
     assert all(search is not None and search.issued and search.stage is Stage.DONE for search in ended)
@@ -120,8 +120,8 @@ def test_who_searches_without_end_is_not_shunned_and_learns_what_was_held_back()
     nodes["b"].connect(["a"])
     held_back = issued = 0
     for step in range(4000):
-        number, sends = nodes["a"].ask(5, step / 400)
-        carry(nodes, "a", sends, step / 400)
+        number, outgoing = nodes["a"].ask(5, step / 400)
+        carry(nodes, "a", outgoing, step / 400)
         search = nodes["a"].answers(number)
         assert search is not None and search.stage is Stage.DONE
         held_back, issued = held_back + search.rate_limited, issued + search.issued
@@ -132,7 +132,7 @@ def test_who_searches_without_end_is_not_shunned_and_learns_what_was_held_back()
 def test_who_asks_itself_is_always_told_that_a_walker_ended() -> None:
     peer = friend("p")
     replies = [peer.receive("a", walker(number, "a", ttl=1), number / 190) for number in range(2000)]
-    assert all(len(sends) == 1 for sends in replies) and peer.counts["held_back"] == 0
+    assert all(len(outgoing) == 1 for outgoing in replies) and peer.counts["held_back"] == 0
 
 
 def test_a_stranger_who_names_another_as_asker_does_not_keep_the_answers_of_others_from_it() -> None:
@@ -149,8 +149,8 @@ def test_what_is_waited_for_never_comes_too_fast() -> None:
     asker = friend("a")
     asker.connect([f"n{number}" for number in range(60)])
     asked = [asker.ask(5, 0.0) for _ in range(100)]
-    for number, sends in asked:
-        for each in _walkers(sends):
+    for number, outgoing in asked:
+        for each in _walkers(outgoing):
             asker.receive("b", Response(number, Contact("b"), walker=each), 0.0)
     assert asker.counts["responses"] > 500 and asker.counts["too_fast"] == 0
     for number in range(500):
@@ -161,8 +161,8 @@ def test_what_is_waited_for_never_comes_too_fast() -> None:
 def test_who_a_walker_met_is_not_blamed_for_an_answer_to_another_question() -> None:
     asker = friend("a")
     asker.connect(["m"])
-    number, sends = asker.ask(5, 0.0)
-    asker.receive("h", Response(number, Contact("h"), (PeerHit(7),), walker=_walkers(sends)[0]), 0.1)
+    number, outgoing = asker.ask(5, 0.0)
+    asker.receive("h", Response(number, Contact("h"), (PeerHit(7),), walker=_walkers(outgoing)[0]), 0.1)
     search = asker.answers(number)
     assert search is not None and search.answers == () and search.stage is Stage.WALKING
     assert asker.counts["no_answer"] == 1 and asker.demerits("h", 0.1) == 0
@@ -173,8 +173,8 @@ def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
     asker.buddies.answered(Contact("m", "m:1"))
     number, _ = asker.ask(5, 0.0)
     asker.buddies.answered(Contact("b", "b:1"))
-    (send,) = asker.receive("m", Response(number, Contact("m"), elsewhere=(Contact("b", "evil:9"),)), 0.1)
-    assert (send.to, send.address) == ("b", "b:1")
+    (envelope,) = asker.receive("m", Response(number, Contact("m"), elsewhere=(Contact("b", "evil:9"),)), 0.1)
+    assert (envelope.to, envelope.address) == ("b", "b:1")
 
 
 @pytest.mark.parametrize("late", [Declined("query", 77), Response(77, Contact("b"))])
@@ -208,15 +208,15 @@ def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> No
 # Who answers
 
 
-def _walkers(sends: list[Send]) -> list[int]:
-    return [send.message.walker for send in sends if isinstance(send.message, Query)]
+def _walkers(outgoing: list[Envelope]) -> list[int]:
+    return [envelope.message.walker for envelope in outgoing if isinstance(envelope.message, Query)]
 
 
 def test_only_who_met_a_walker_can_end_it() -> None:
     asker = friend("a")
     asker.connect(["m", "g"])
-    number, sends = asker.ask(5, 0.0)
-    walkers = _walkers(sends)
+    number, outgoing = asker.ask(5, 0.0)
+    walkers = _walkers(outgoing)
     assert len(set(walkers)) == 8 and not set(walkers) & set(range(1000))
     for guess in [walkers[0], *range(1, 300)]:
         asker.receive("m", Response(number, Contact("m"), walker=guess), 0.01)
@@ -250,8 +250,8 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
 class Choosy(Items):
     """May not take what is above 100."""
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
-        return isinstance(hit.item, int) and hit.item % 100 == wanted
+    def is_plausible_hit(self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
+        return isinstance(hit.item, int) and hit.item % 100 == target
 
     def may_store(self, item: Item) -> bool:
         return isinstance(item, int) and item <= 100
@@ -290,11 +290,11 @@ def test_hits_that_are_no_answers_are_counted() -> None:
 def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
     asker = friend("a", probation=1)
     asker.connect(["m"])
-    number, sends = asker.ask(5, 0.0, max_hits=10, enough=10)
+    number, outgoing = asker.ask(5, 0.0, max_hits=10, enough=10)
     fetches = []
-    for each in _walkers(sends):
+    for each in _walkers(outgoing):
         fetches += asker.receive("m", Response(number, Contact("m"), (PeerHit(5),), walker=each), 0.1)
-    (fetch,) = [send.message for send in fetches if isinstance(send.message, FetchRequest)]
+    (fetch,) = [envelope.message for envelope in fetches if isinstance(envelope.message, FetchRequest)]
     asker.receive("m", Fetched(fetch.id, 5, b"5"), 0.2)
     assert [(buddy.contact.name, buddy.count) for buddy in asker.buddies] == [("m", 1)]
 
@@ -305,7 +305,7 @@ def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
 class Much(Items):
     """Has any number of everything."""
 
-    def find(self, wanted: Wanted, max_hits: int) -> LookupResult:
+    def find(self, target: Target, max_hits: int) -> LookupResult:
         return LookupResult(tuple(PeerHit(number) for number in range(max_hits)))
 
 
@@ -314,8 +314,8 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
     peer.buddies.answered(Contact("b"))
 
     def hits(asker: str, number: int, max_hits: int) -> int | None:
-        (send,) = peer.receive(asker, Query(number, 5, Contact(asker), max_hits=max_hits), 0.0)
-        return len(send.message.hits) if isinstance(send.message, Response) else None
+        (envelope,) = peer.receive(asker, Query(number, 5, Contact(asker), max_hits=max_hits), 0.0)
+        return len(envelope.message.hits) if isinstance(envelope.message, Response) else None
 
     assert (hits("s", 1, 10), hits("s", 2, 100), hits("b", 1, 100)) == (10, 30, MAX_HITS)
     served = sum(hits(f"s{number}", number, 100) is not None for number in range(1000))
@@ -336,8 +336,8 @@ def test_one_who_asks_in_vain_for_as_much_as_it_may_leaves_others_their_share() 
     peer = friend("p", [7])
     for turn in range(2000):
         peer.receive("s", Query(turn, 5, Contact("s"), max_hits=30), turn / 190)
-    (send,) = peer.receive("h", Query(1, 7, Contact("h"), max_hits=30), 2000 / 190)
-    assert isinstance(send.message, Response) and send.message.hits
+    (envelope,) = peer.receive("h", Query(1, 7, Contact("h"), max_hits=30), 2000 / 190)
+    assert isinstance(envelope.message, Response) and envelope.message.hits
     assert peer.counts["declined"] == peer.counts["too_fast"] == 0
 
 
@@ -359,7 +359,7 @@ def test_a_page_that_comes_late_is_not_held_against_who_sends_it() -> None:
 
 @pytest.mark.parametrize("by", [0.125, 0.5, 1.0, 2.0, 20.0])
 def test_who_misbehaves_too_often_is_shunned_for_as_long_as_is_said(by: float) -> None:
-    reputation, now = Reputation(tolerance=8.0, ban_seconds=600.0, per_peer=0.0), 0.0
+    reputation, now = Reputation(ban_threshold=8.0, ban_seconds=600.0, per_peer=0.0), 0.0
     while not reputation.penalise("p", now, by):
         assert not reputation.is_banned("p", now)
         now += 0.005

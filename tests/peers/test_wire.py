@@ -25,6 +25,7 @@ from lycosa_peers.messages import (
     Index,
     IndexRequest,
     Join,
+    PeerHit,
     Ping,
     Query,
     Response,
@@ -152,10 +153,38 @@ def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(f
                 break
             channel.send(frame)
             assert await until(lambda channel=channel: not channel.is_open)
-        assert peer.session.refuses(caller.identity.name)
+        assert peer.runner.refuses(caller.identity.name)
         return peer.node.counts
 
     assert 4 <= against(folder, play)[counted] <= 6
+
+
+LONG = Response(1, Contact("x"), tuple(PeerHit("http://x/", snippet="x" * 4096) for _ in range(20)))
+
+
+@pytest.mark.parametrize(
+    ("payload", "counted", "reason"),
+    [(b"", "version", "not a message"), (encode(LONG), "too_long", "too long a message")],
+    ids=["no message", "too long"],
+)
+def test_a_rejected_message_closes_its_channel_for_the_reason_it_has_and_wakes_those_who_wait(
+    folder, payload, counted, reason
+):
+    class Closing:
+        reason = ""
+
+        def close(self, reason):
+            self.reason = reason
+
+    async def play(peer, endpoint):
+        channel = Closing()
+        peer.runner.changed.clear()
+        peer.runner.frame_received("x", channel, payload)
+        assert peer.runner.changed.is_set()
+        assert peer.node.counts[counted] == 1
+        return channel.reason
+
+    assert against(folder, play) == reason
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -185,7 +214,7 @@ def test_a_flood_is_bounded_and_its_sender_shunned(folder):
             if number % 100 == 0:
                 await asyncio.sleep(0)
         assert await until(lambda: caller.gone)
-        assert peer.session.refuses(caller.identity.name)
+        assert peer.runner.refuses(caller.identity.name)
         return peer.node.counts
 
     counts = against(folder, play, options=replace(DEFAULTS, capacity_per_peer=20.0))
@@ -275,7 +304,9 @@ async def silent_ones(endpoint, many):
 
 
 def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(folder, monkeypatch):
-    monkeypatch.setattr(channels.Channel, "network", property(lambda channel: channel.address))  # each from elsewhere
+    monkeypatch.setattr(
+        channels.Channel, "address_group", property(lambda channel: channel.address)
+    )  # each from elsewhere
     monkeypatch.setattr(wires, "MAX_HANDSHAKES", 12)
 
     async def play(peer, endpoint):
@@ -372,10 +403,10 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.node.buddies.answered(Contact(name))
         for _ in range(2):
-            peer.session.send_all(peer.node.checkpoint())
+            peer.runner.send_all(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
-        number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, enough=1)
-        peer.session.send_all(sends)
+        number, outgoing = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, enough=1)
+        peer.runner.send_all(outgoing)
         channels_to_it[0].send(encode(Declined("query", number)))
         channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_UNSOLICITED_BYTES))))
         assert await until(lambda: peer.node.counts["index_malformed"] == 1)  # it came, and is none

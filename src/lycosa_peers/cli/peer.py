@@ -183,7 +183,7 @@ def search(
                         ranking = merge(
                             query,
                             last.answers.answers,
-                            me=mine.name,
+                            own_name=mine.name,
                             allow_private=allow_private,
                             now=WallClock().now(),
                         )

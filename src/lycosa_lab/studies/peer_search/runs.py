@@ -21,7 +21,7 @@ from lycosa_peers.search import Answer, Stage
 from lycosa_peers.simulation import SimulatedNetwork
 from lycosa_peers.state_files import StateFiles
 
-from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, best_of
+from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, top_urls
 from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
 
 MIN_NEIGHBOURS = 4
@@ -57,7 +57,7 @@ def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOption
         adapts=switches.adapts,
         indexes=switches.indexes,
         walkers=walkers,
-        probes=0,  # all are honest here
+        max_probes=0,  # all are honest here
     )
 
 
@@ -105,7 +105,7 @@ def ask_all(
 
 def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -> SearchOutcome:
     node, began = network.nodes[name], network.now
-    number = network.begin(name, question.words, max_hits=limit, enough=limit)
+    number = network.begin(name, question.query, max_hits=limit, enough=limit)
     while node.stage(number) is not Stage.DONE:
         network.run(network.now + TICK)
     seconds = network.now - began
@@ -113,15 +113,15 @@ def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -
     assert search is not None  # it was just asked
     network.deliver_all()
     outcome = network.outcome(number)
-    urls = best_of(question.words, search.answers, name)
+    urls = top_urls(question.query, search.answers, name)
     return SearchOutcome(
-        urls, recall(urls, question.best), outcome.messages, round(seconds, 4), stages_of(urls, search.answers)
+        urls, recall(urls, question.relevant), outcome.messages, round(seconds, 4), stages_of(urls, search.answers)
     )
 
 
-def recall(urls: Iterable[str], best: Sequence[str]) -> float:
-    """The share of the best pages that were found."""
-    return len(set(urls) & set(best)) / len(best)
+def recall(urls: Iterable[str], relevant: Sequence[str]) -> float:
+    """The share of the relevant pages that were found."""
+    return len(set(urls) & set(relevant)) / len(relevant)
 
 
 def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
@@ -189,12 +189,12 @@ def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit:
     """The result of asking every peer directly: an upper bound, which shows the loss by merging."""
     answers = []
     for peer, content in enumerate(contents):
-        found = content.find(question.words, limit)
+        found = content.find(question.query, limit)
         if found.hits:
             stage = Stage.OWN_CONTENT if peer == question.asker else Stage.BUDDIES
             answers.append(Answer(Contact(f"{peer:02d}"), f"{peer:02d}", stage, found.hits, found.statistics))
-    urls = best_of(question.words, answers, f"{question.asker:02d}")
-    return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
+    urls = top_urls(question.query, answers, f"{question.asker:02d}")
+    return SearchOutcome(urls, recall(urls, question.relevant), 2 * (len(contents) - 1), 0.0, {})
 
 
 def _collection_rows(inputs: PeerSearchInputs) -> list[JsonValue]:
@@ -296,10 +296,10 @@ async def _ask_processes(
     urls, seconds = [], []
     for question in questions:
         began = time.monotonic()
-        searched = await processes.search(question.asker, question.words, limit=limit, timeout=TIMEOUT)
+        searched = await processes.search(question.asker, question.query, limit=limit, timeout=TIMEOUT)
         seconds.append(time.monotonic() - began)
         issued += searched.answers.issued
-        urls.append(best_of(question.words, searched.answers.answers, names[question.asker]))
+        urls.append(top_urls(question.query, searched.answers.answers, names[question.asker]))
     await asyncio.sleep(QUIET_SECONDS)
     after = await processes.counts()
     travelled = sum(after[what] - before[what] for what in ("passed_on", "responses"))

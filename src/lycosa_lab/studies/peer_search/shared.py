@@ -16,9 +16,8 @@ from lycosa_lab.page_cache import PageCache
 from lycosa_lab.study import Size
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
-from lycosa_peers.content import ContentSummary as HeldSummary
-from lycosa_peers.content import LookupResult, SummaryDelta
-from lycosa_peers.messages import MAX_HITS, CollectionStatistics, Contact, Item, PeerHit, Wanted
+from lycosa_peers.content import ContentSummary, LookupResult, SummaryDelta
+from lycosa_peers.messages import MAX_HITS, CollectionStatistics, Contact, Item, PeerHit, Target
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words
 from lycosa_peers.search import Answer, Stage
@@ -26,19 +25,19 @@ from lycosa_peers.shared_collection import CollectionSummary, SharedCollection
 
 from .collectors import Collector, collectors_of, union_of, write_collection
 
-BEST = 10  # hits that count
+TOP_K = 10  # places of a ranking that count; recall is of the pages in those of the central index
 OWN_TOPIC = 0.8  # share of a peer's queries on its own topics; others are on any topic
-WORDS = 2  # of a query
+QUERY_WORDS = 2  # of a query; fewer if the description has fewer
 _ATTEMPTS = 50  # to draw words that occur together on a page
 _CENTRAL = "central"
 
 
 class Question(Struct, frozen=True):
-    """A query of a peer, and the best pages for it in the central index."""
+    """A query of a peer, and the pages that count as relevant: the best in the central index."""
 
     asker: int
-    words: str
-    best: tuple[str, ...]
+    query: str
+    relevant: tuple[str, ...]  # URLs
 
 
 @dataclass(frozen=True)
@@ -80,31 +79,33 @@ class CachedContent:
     def __init__(self, content: SharedCollection, limit: int):
         self._content = content
         self._limit = limit
-        self._found: dict[Wanted, LookupResult] = {}
+        self._found: dict[Target, LookupResult] = {}
 
-    def find(self, wanted: Wanted, limit: int) -> LookupResult:
-        found = self._found.get(wanted)
+    def find(self, target: Target, limit: int) -> LookupResult:
+        found = self._found.get(target)
         if found is None:
-            found = self._found[wanted] = self._content.find(wanted, self._limit)
+            found = self._found[target] = self._content.find(target, self._limit)
         return found if len(found.hits) <= limit else LookupResult(found.hits[:limit], found.statistics)
 
-    def find_own(self, wanted: Wanted, limit: int) -> LookupResult:
-        return self.find(wanted, limit)
+    def find_own(self, target: Target, limit: int) -> LookupResult:
+        return self.find(target, limit)
 
     def fetch(self, item: Item) -> bytes | None:
         return self._content.fetch(item)
 
-    def verify(self, item: Item, body: bytes) -> bool:
-        return self._content.verify(item, body)
+    def is_item(self, item: Item, body: bytes) -> bool:
+        return self._content.is_item(item, body)
 
-    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
-        return self._content.may_answer(wanted, hit, statistics)
+    def is_plausible_hit(self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None) -> bool:
+        return self._content.is_plausible_hit(target, hit, statistics)
 
-    def confirms(self, wanted: Wanted, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes) -> bool:
+    def body_matches_hit(
+        self, target: Target, hit: PeerHit, statistics: CollectionStatistics | None, body: bytes
+    ) -> bool:
         return True  # all are honest here
 
     def unanswerable_query(self, number: int) -> str | None:
-        return None
+        return None  # no traps, as all are honest here
 
     def may_store(self, item: Item) -> bool:
         return self._content.may_store(item)
@@ -118,7 +119,7 @@ class CachedContent:
     def unpack(self, packed: bytes, version: int) -> CollectionSummary:
         return self._content.unpack(packed, version)
 
-    def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
+    def update(self, held: ContentSummary, change: bytes, version: int) -> CollectionSummary:
         return self._content.update(held, change, version)
 
 
@@ -128,12 +129,14 @@ class OpenCollections:
     def __init__(self, inputs: PeerSearchInputs, peers: int):
         self.inputs = inputs
         self._stack = ExitStack()
-        self.contents = [self._open(inputs.collection_folder(peer), inputs.size["limit"]) for peer in range(peers)]
+        limit = inputs.size["limit"]  # the most hits that any search asks of a peer, and at which it ends
+        self.contents = [self._open(inputs.collection_folder(peer), limit) for peer in range(peers)]
         self._central = self._open(inputs.central, MAX_HITS)
 
     def _open(self, folder: Path, limit: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
-        return CachedContent(SharedCollection(collection, PeerFolder(folder), allow_private=True), limit)
+        content = SharedCollection(collection, PeerFolder(folder), allow_private=True)  # pages at private addresses
+        return CachedContent(content, limit)
 
     def __enter__(self) -> "OpenCollections":
         return self
@@ -143,31 +146,33 @@ class OpenCollections:
     ) -> None:
         self._stack.close()
 
-    def best(self, words: str) -> tuple[str, ...]:
-        """The best pages by the central index."""
-        found = self._central.find(words, MAX_HITS)
-        return best_of(
-            words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.OWN_CONTENT, found.hits, found.statistics)], _CENTRAL
-        )
+    def relevant(self, query: str) -> tuple[str, ...]:
+        """The URLs of the best pages by the central index."""
+        found = self._central.find(query, MAX_HITS)
+        # As if the central index were the asker itself: hits of our own content are not limited as claims of others.
+        answer = Answer(Contact(_CENTRAL), _CENTRAL, Stage.OWN_CONTENT, found.hits, found.statistics)
+        return top_urls(query, [answer], _CENTRAL)
 
     def questions(self, count: int, seed: int) -> list[Question]:
-        """Queries of random peers: two words of a description in the directory, mostly of their own topics, for which
-        the central index has a page."""
+        """Queries of random peers: `QUERY_WORDS` words of a description in the directory, mostly of their own topics,
+        for which the central index has a page."""
         rng = random.Random(f"{seed} questions")
         asked: list[Question] = []
         for _ in range(_ATTEMPTS * count):
-            if len(asked) == count:
-                return asked
             asker = rng.randrange(len(self.contents))
             own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions
             topic = topics[rng.choice(own) if rng.random() < OWN_TOPIC else rng.randrange(len(topics))]
             words = query_words(rng.choice(topic))
-            query = " ".join(rng.sample(words, min(WORDS, len(words))))
-            if query and (best := self.best(query)):
-                asked.append(Question(asker, query, best))
-        raise UsageError("hardly any page of this world has words of its directory; choose another world")
+            query = " ".join(rng.sample(words, min(QUERY_WORDS, len(words))))
+            if query and (relevant := self.relevant(query)):
+                asked.append(Question(asker, query, relevant))
+                if len(asked) == count:
+                    break
+        if len(asked) < count:
+            raise UsageError("hardly any page of this world has words of its directory; choose another world")
+        return asked
 
 
-def best_of(words: str, answers: Sequence[Answer], me: str) -> tuple[str, ...]:
+def top_urls(query: str, answers: Sequence[Answer], own_name: str) -> tuple[str, ...]:
     """The URLs of the best hits, as the asker ranks them."""
-    return tuple(hit.url for hit in merge(words, answers, me=me).hits[:BEST])
+    return tuple(hit.url for hit in merge(query, answers, own_name=own_name).hits[:TOP_K])

@@ -34,7 +34,7 @@ def content(tmp_path):
     ],
 )
 def test_a_page_may_be_an_answer_that_is_said_to_have_all_words(content, hit, told, may):
-    assert content.may_answer("the honey of bees", hit, told) is may
+    assert content.is_plausible_hit("the honey of bees", hit, told) is may
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_a_page_may_be_taken_that_is_at_an_address_that_may_be_crawled(content, 
 def test_what_a_collection_finds_may_be_an_answer_to_everybody(content):
     found = content.find("honey bees", 10)
     assert [hit.item for hit in found.hits] == ["http://a.example/"]
-    assert all(content.may_answer("honey bees", hit, found.statistics) for hit in found.hits)
+    assert all(content.is_plausible_hit("honey bees", hit, found.statistics) for hit in found.hits)
 
 
 def test_nothing_answers_a_question_without_words(content):
-    assert not content.may_answer("", PeerHit("http://b.example/"), TOLD)
-    assert not content.may_answer(5, PeerHit("http://b.example/"), TOLD)
+    assert not content.is_plausible_hit("", PeerHit("http://b.example/"), TOLD)
+    assert not content.is_plausible_hit(5, PeerHit("http://b.example/"), TOLD)
 
 
 def test_a_file_is_an_answer_to_its_own_id_alone():
-    assert Items().may_answer(5, PeerHit(5), None)
-    assert not Items().may_answer(5, PeerHit(6), None)
+    assert Items().is_plausible_hit(5, PeerHit(5), None)
+    assert not Items().is_plausible_hit(5, PeerHit(6), None)
     assert Items().may_store(6)

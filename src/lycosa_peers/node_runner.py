@@ -14,6 +14,7 @@ from .identity import Identity
 from .messages import (
     MAX_UNSOLICITED_BYTES,
     Declined,
+    Envelope,
     Fetched,
     FetchRequest,
     Hello,
@@ -24,7 +25,6 @@ from .messages import (
     Pong,
     Query,
     Response,
-    Send,
     decode,
     encode,
 )
@@ -34,9 +34,10 @@ from .wire import Wire
 Notify = Callable[[str], None]  # takes a line for people
 
 
-class PeerSession:
-    """Runs a node on a `Wire`. `changed` is set after every message, and when a peer is gone or a timer fires.
+class NodeRunner:
+    """Runs a node on a `Wire`. `changed` is set after every frame, and when a peer is gone or a timer fires.
 
+    allow_private: whether peers at private addresses that others gave may be dialled.
     notify: called with messages about what happens; searches of others are included only if `logs_queries`.
     """
 
@@ -44,7 +45,7 @@ class PeerSession:
         self.node = node
         self.counts: Counter[str] = Counter()
         self.changed = asyncio.Event()
-        self.wire = Wire(identity.context(), self, me=identity.name, allow_private=allow_private)
+        self.wire = Wire(identity.context(), self, own_name=identity.name, allow_private=allow_private)
         self._notify = notify
         self._logs_queries = logs_queries
         self._timer: asyncio.TimerHandle | None = None
@@ -65,12 +66,12 @@ class PeerSession:
     # ------------------------------------------------------------ callbacks of the wire
 
     def connected(self, peer: str, channel: Channel) -> None:
-        channel.send(encode(Hello(self.node.me)))
-        self.node.connected(peer, channel.network)
+        channel.send(encode(Hello(self.node.own_contact)))
+        self.node.connected(peer, channel.address_group)
 
     def disconnected(self, peer: str) -> None:
         self.node.disconnected(peer)
-        self.node.neighbours.networks.pop(peer, None)
+        self.node.neighbours.address_groups.pop(peer, None)
         self.changed.set()
 
     def refuses(self, peer: str) -> bool:
@@ -84,49 +85,52 @@ class PeerSession:
             message = decode(payload)
         except MessageError as error:
             self._notify(f"{peer[:8]} sent bytes that are not a message ({error.reason})")
-            self._reject(peer, channel, error.reason)
+            self._reject(peer, channel, error.reason, "not a message")
             return
         if _may_be_large(message):
             self.wire.large_answer_received(peer)
         elif len(payload) > MAX_UNSOLICITED_BYTES:
             self._notify(f"{peer[:8]} sent too long a message")
-            self._reject(peer, channel, "too_long")
+            self._reject(peer, channel, "too_long", "too long a message")
             return
         if self._logs_queries and isinstance(message, Query):
-            self._notify(f"{peer[:8]} asks for {message.wanted}")
+            self._notify(f"{peer[:8]} asks for {message.target}")
         self.send_all(self.node.receive(peer, message, _now()), caused_by=peer)
         if self.refuses(peer):
             self._notify(f"{peer[:8]} is ignored for a while")
             self.wire.disconnect(peer, "not listened to")
         self.changed.set()
 
-    def _reject(self, peer: str, channel: Channel, what: str) -> None:
-        self.node.penalise(peer, what, _now(), demerits=2.0)
-        channel.close("not a message")
+    def _reject(self, peer: str, channel: Channel, offence: str, close_reason: str) -> None:
+        self.node.penalise(peer, offence, _now(), demerits=2.0)
+        channel.close(close_reason)
+        self.changed.set()
 
     # ------------------------------------------------------------ sending
 
-    def send_all(self, sends: Iterable[Send], *, caused_by: str = "") -> None:
+    def send_all(self, outgoing: Iterable[Envelope], *, caused_by: str = "") -> None:
         """Sends the messages of the node, and sets the timer of its next deadline.
 
         caused_by: the peer whose message the node answers or forwards by these; empty if it sends them of its own.
         """
-        for send in sends:
-            payload = encode(send.message)
-            if len(payload) > MAX_UNSOLICITED_BYTES and not self.wire.has_room(send.to, len(payload)):
-                payload = encode(_declined(send.message))
+        for envelope in outgoing:
+            payload = encode(envelope.message)
+            if len(payload) > MAX_UNSOLICITED_BYTES and not self.wire.has_send_room(envelope.to, len(payload)):
+                payload = encode(_declined(envelope.message))
             self.wire.send(
-                send.to,
-                send.address,
+                envelope.to,
+                envelope.address,
                 payload,
-                purpose=self._purpose(send.message),
+                purpose=self._purpose(envelope.message),
                 caused_by=caused_by,
-                expects_large=isinstance(send.message, IndexRequest | FetchRequest),
-                on_undelivered=partial(self._undelivered, send),
+                expects_large=isinstance(envelope.message, IndexRequest | FetchRequest),
+                on_undelivered=partial(self._undelivered, envelope),
             )
         self._set_timer()
 
     def _purpose(self, message: Message) -> Purpose:
+        """Whose dial slots a new connection for the message takes. A query that is forwarded takes those for the
+        queries of others, as an answer to them does."""
         match message:
             case Query():
                 return Purpose.ASKING if message.origin.name == self.node.name else Purpose.ANSWERING
@@ -137,8 +141,8 @@ class PeerSession:
             case _:
                 return Purpose.UPKEEP
 
-    def _undelivered(self, send: Send) -> None:
-        self.send_all(self.node.undelivered(send.to, send.message, _now()))
+    def _undelivered(self, envelope: Envelope) -> None:
+        self.send_all(self.node.undelivered(envelope.to, envelope.message, _now()))
         self.send_all(self.node.tick(_now()))  # a search whose last walker has just ended is done
         self.changed.set()
 

@@ -41,7 +41,7 @@ ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _MAX_STEPS = 8  # steps of the loop in a row, before the event loop serves sockets and signals
 _MAX_MIRRORS = 3  # copies of a text on the hosts of one site whose links are followed
 _MAX_WAIT = 1.0  # seconds between checks of budgets and interrupts
-_MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
+MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
 
 
 class EverySeedRefusedError(LycosaError):
@@ -449,7 +449,7 @@ class _Fetches:
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
             status.stop(f"{limit}, and nothing is left to see again" if limit else self._crawl.empty_frontier_reason())
-        elif ready_at - self._clock.now() > _MAX_HOLD:
+        elif ready_at - self._clock.now() > MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             hosts = "all remaining hosts asked to wait or cannot be reached"
             status.stop(f"{hosts}, the first for {minutes:.0f} more minutes")

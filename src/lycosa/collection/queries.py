@@ -423,10 +423,12 @@ class Queries:
         rows = self._rows(tuple[CheckedUrl, int, int], sql)
         return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in rows)
 
-    def duplicates(self) -> Iterator[tuple[Url, int]]:
-        """URL and digest of the pages that are near-duplicates of others."""
-        rows = self._rows(tuple[CheckedUrl, int], "SELECT url, digest FROM pages WHERE duplicate_of IS NOT NULL")
-        return ((url, unsigned(digest)) for url, digest in rows)
+    def duplicates(self) -> Iterator[tuple[Url, int, bool]]:
+        """URL and digest of the pages that are near-duplicates of others, and whether they are copies that are not
+        followed."""
+        sql = "SELECT url, digest, is_copy FROM pages WHERE duplicate_of IS NOT NULL"
+        rows = self._rows(tuple[CheckedUrl, int, int], sql)
+        return ((url, unsigned(digest), bool(is_copy)) for url, digest, is_copy in rows)
 
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""

@@ -1,8 +1,9 @@
 """Small collections to share, made without a crawl, and peers to share them, all in this process."""
 
 import asyncio
+import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from lycosa.reading import Reader
@@ -133,3 +134,12 @@ async def until(happened) -> bool:
             return True
         await asyncio.sleep(0.01)
     return False
+
+
+def as_made_before_cookies_were_recorded(folder: Path, requests: str = "") -> Path:
+    """Takes from a collection what says whether its pages were requested with cookies; `requests` is for its recipe."""
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM state WHERE key LIKE '%_personal_pages'")
+    with (folder / "lycosa.toml").open("a") as recipe:
+        recipe.write(f"[requests]\n{requests}\n")
+    return folder

@@ -29,6 +29,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy,
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 from lycosa.vocabulary.files import read_regular_file
+from lycosa.vocabulary.personal_headers import is_personal_header
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.text import quoted, tokens_of, visible
 from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
@@ -109,6 +110,11 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     proxy: str = ""  # scheme://host:port
     cookies: str = ""
     headers: Mapping[str, str] = {}
+
+    @property
+    def are_personal(self) -> bool:
+        """Whether hosts may know by cookies or headers who asks."""
+        return bool(self.cookies) or any(map(is_personal_header, self.headers))
 
     @property
     def address_limit(self) -> int | None:

@@ -68,7 +68,7 @@ class CrawlTables:
     def lead_claim(self, measure: str, leader: str, other: str, *, id: str, text: str, paper: str) -> Claim:
         """The claim that one setting has significantly more of a measure than another."""
         test = self.test(measure, leader, other)
-        holds = verdict(test.is_gain, test.p)
+        holds = verdict(test.may_be_gain, test.p)
         return Claim(
             id=id,
             kind="paper",

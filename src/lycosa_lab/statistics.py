@@ -48,6 +48,11 @@ class PairedTest:
         """Whether the first is significantly larger."""
         return self.difference > 0 and self.p < SIGNIFICANT
 
+    @property
+    def may_be_gain(self) -> bool:
+        """Whether the first is significantly larger as far as is known: NaN counts for it."""
+        return not self.difference <= 0 and not self.p >= SIGNIFICANT
+
 
 @dataclass(frozen=True)
 class PairComparison:
@@ -108,12 +113,15 @@ def finite_or_none(value: float) -> float | None:
 
 
 def verdict(holds: bool, *tested: float) -> bool | None:
-    """Whether a claim holds that rests on these p-values or shares; None, only reported, if one of them is NaN.
+    """Whether a claim holds that rests on these p-values or shares; None, only reported, if one of them is NaN and
+    nothing else makes the claim fail.
 
-    >>> verdict(False, 0.2), verdict(False, 0.2, math.nan)
-    (False, None)
+    holds: whether it holds as far as the values are known, so that NaN in them does not count against it.
+
+    >>> verdict(True, 0.01), verdict(True, 0.01, math.nan), verdict(False, 0.2, math.nan)
+    (True, None, False)
     """
-    return None if any(map(math.isnan, tested)) else holds
+    return None if holds and any(map(math.isnan, tested)) else holds
 
 
 def ratio(part: float, whole: float) -> float:

@@ -29,7 +29,7 @@ from lycosa.collection.search_index import MAX_TEXT, SearchIndex, one_safe_line
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import FoldedWords
-from lycosa.run.open import bring_index_up_to_date
+from lycosa.run.open import bring_index_up_to_date, may_all_be_personal
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.hosts import why_not_public_address, why_url_refused
 from lycosa.vocabulary.records import Codes, Fetch, Url
@@ -302,6 +302,7 @@ class _SavedSummary(Struct, frozen=True):
     pages: dict[int, int]  # digest of each page in it, by number
     withheld: list[int]  # those that are not shared; missing in older files, which are rebuilt
     allow_private: bool
+    may_all_be_personal: bool = False
 
 
 class SharedCollection:
@@ -317,6 +318,7 @@ class SharedCollection:
         self._collection = collection
         self._folder = folder
         self._allow_private = allow_private
+        self._may_all_be_personal = may_all_be_personal(collection.folder, collection.catalog)
         self._texts = PageTextCache(collection, cache_bytes)
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version = 0
@@ -490,7 +492,9 @@ class SharedCollection:
 
     def _may_share(self, address: str, *, is_personal: bool) -> bool:
         """Whether a page from an address may be shared; not if the address is unknown or the page is personal."""
-        return not is_personal and (self._allow_private or why_not_public_address(address) is None)
+        if is_personal or self._may_all_be_personal:
+            return False
+        return self._allow_private or why_not_public_address(address) is None
 
     # ------------------------------------------------------------ updating the summary
 
@@ -581,7 +585,13 @@ class SharedCollection:
         self._digests = build.pages
         packed = SegmentedSummary(self._segments).packed()
         saved = _SavedSummary(
-            self._version, self._segment_versions, packed, self._digests, sorted(self._withheld), self._allow_private
+            self._version,
+            self._segment_versions,
+            packed,
+            self._digests,
+            sorted(self._withheld),
+            self._allow_private,
+            self._may_all_be_personal,
         )
         self._folder.write(SUMMARY_FILE, msgspec.msgpack.encode(saved))
 
@@ -595,6 +605,10 @@ class SharedCollection:
         except (msgspec.DecodeError, BadSummaryError):
             return  # it will be rebuilt
         self._version = saved.version
-        if len(segments) == len(saved.since) and saved.allow_private == self._allow_private:
+        was_shared_alike = (saved.allow_private, saved.may_all_be_personal) == (
+            self._allow_private,
+            self._may_all_be_personal,
+        )
+        if len(segments) == len(saved.since) and was_shared_alike:
             self._segment_versions, self._segments, self._digests = saved.since, list(segments), saved.pages
             self._withheld = set(saved.withheld)

@@ -12,6 +12,7 @@ import pytest
 from crawling import collection, done
 from lycosa.loop import Loop
 from lycosa.reading import Reader
+from lycosa.recipe import Budget
 from lycosa.run.open import open_for_reading
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.unfocused import BreadthFirst
@@ -127,6 +128,22 @@ def test_mirrors_do_not_silence_the_original_however_many_they_are(tmp_path, sto
     else:
         found = visits_from(tmp_path, [*mirrors, victim], world)
     assert found[-1] == "http://victim.example/only"
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_farm_of_sites_with_one_text_does_not_lead_the_crawl_on(tmp_path, monkeypatch, stopped: bool) -> None:
+    monkeypatch.setattr("lycosa.run.crawl._MAX_MIRRORS_IN_ALL", 5)
+    same = html("Page", text(1))
+    world = {
+        Url(f"http://farm{n}.example/"): same + f'<a href="http://farm{n + 1}.example/"> </a>'.encode()
+        for n in range(20)
+    }
+    found = visits_from(tmp_path, ["http://farm0.example/"], world, stop=Budget(pages=4 if stopped else None))
+    if stopped:
+        assert len(found) == 4
+        with opened(tmp_path / "c") as session:
+            found += list(asyncio.run(visited(session, world)))
+    assert len(found) == 1 + 5 + 1
 
 
 @pytest.mark.parametrize("strategy", [BestFirst, BreadthFirst])

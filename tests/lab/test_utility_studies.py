@@ -204,13 +204,23 @@ def test_comparable_topicality_does_not_depend_on_a_target_of_which_it_says_noth
 
 
 def test_without_a_test_a_claim_is_only_reported() -> None:
-    unknown = made_up_tables(status={"δ=0.7": math.nan}, topicality={"α=0.5": 0.0})
+    unknown = made_up_tables(status={"δ=0.6": 2.0, "δ=0.7": math.nan, "δ=0.8": 2.0})
+    share_unknown = made_up_tables(status={"δ=0.7": 2.0}, topicality={"α=1": 0.0})
     for claim in (
         status_above_half(unknown),
         unknown.lead_claim("status", "δ=0.7", "α=0.5", id="id", text="text", paper="paper"),
-        status_above_topic_only(made_up_tables(topicality={"α=1": 0.0}, shift=0.0), "long-crawl", "Here", "paper"),
+        status_above_topic_only(share_unknown, "long-crawl", "Here", "paper"),
     ):
         assert (claim.holds, claim.reason) == (None, "")
+
+
+def test_a_claim_that_fails_in_one_setting_has_failed_even_without_a_test_of_another() -> None:
+    claim = status_above_half(made_up_tables(status={"δ=0.6": 0.5, "δ=0.7": math.nan, "δ=0.8": 2.0}))
+    assert claim.holds is False
+    assert claim.reason.startswith("δ=0.6 not higher")
+    low = made_up_tables(status={"δ=0.7": 0.5}, topicality={"α=1": 0.0}, shift=0.0)
+    claim = status_above_topic_only(low, "long-crawl", "Here", "paper")
+    assert (claim.holds, claim.reason) == (False, "status not higher, or not significantly")
 
 
 def noise_row(noise: float, difference: float, p: float | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from lycosa_peers.messages import Contact, Response, decode, encode
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.shared_collection import CollectionSummary, SharedCollection, unpack_record
 from lycosa_peers.summary import BadSummaryError
-from sharing import add_pages, shared
+from sharing import add_pages, as_made_before_cookies_were_recorded, shared
 
 PAGES = {
     "http://bees.example/": ("Bees", "Honey from the hive, honey for the queen."),
@@ -320,6 +320,21 @@ def test_a_page_that_was_asked_for_with_cookies_or_the_like_is_never_shared(tmp_
         add_pages(folder, HONEY, request_headers=(("Accept", "*/*"),))
         with shared(folder) as content:
             assert content.fetch(url) is not None and urls(content.find("apiary", 10)) == {url}
+
+
+def test_of_an_older_collection_nothing_is_shared_while_its_recipe_has_cookies(tmp_path):
+    folder = add_pages(tmp_path / "c", PAGES)
+    with shared(folder) as content:
+        assert content.pages
+    recipe = (folder / "lycosa.toml").read_text()
+    as_made_before_cookies_were_recorded(folder, 'cookies = "a=b"')
+    for allow_private in (False, True):
+        with shared(folder, allow_private=allow_private) as content:
+            assert content.pages == 0 and content.withheld == len(PAGES)
+            assert all(content.fetch(url) is None for url in PAGES)
+    (folder / "lycosa.toml").write_text(recipe)
+    with shared(folder) as content:
+        assert content.pages == len(PAGES) - 1  # which is at a private address
 
 
 def test_a_page_that_is_new_or_comes_again_from_elsewhere_is_judged_by_its_own_record(tmp_path):

@@ -6,10 +6,13 @@ from shutil import copytree
 import pytest
 
 from crawling import lycosa
+from lycosa.run.atlas import AtlasPlan, build_atlas
+from lycosa.run.upkeep import rebuild
 from lycosa.screens.access_control import LOGIN, ScreenAccess
+from lycosa.vocabulary.clock import WallClock
 from screens.serving import PORT, Browser
 from screens.test_safety import GETS, POSTS, SCREENS
-from sharing import add_pages
+from sharing import add_pages, as_made_before_cookies_were_recorded
 
 PASSWORD = "correct horse battery"
 REMOTE = f"http://192.0.2.7:{PORT}"
@@ -187,6 +190,40 @@ def test_published_screens_have_no_collection_with_pages_that_were_sent_for_a_co
     friend = Browser(root, has_cookie=False, base=PUBLIC, **behind_password)
     log_in(friend)
     assert friend.get("/c/bees").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("requests", "is_shown"),
+    [("", True), ('cookies = "a=b"', False), ('headers = { X-Key = "1" }', False), ("headers = { DNT = '1' }", True)],
+)
+def test_of_an_older_collection_the_recipe_tells_whether_it_is_published(tmp_path, requests, is_shown):
+    folder = add_pages(tmp_path / "bees", {"http://bank.example/": ("Account", "honey")})
+    as_made_before_cookies_were_recorded(folder, requests)
+    for _ in range(2):
+        public = Browser(tmp_path, has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC)
+        assert (public.get("/c/bees").status_code == 200) == is_shown
+        rebuild(folder, clock=WallClock(), notify=lambda line: None)
+    newer = add_pages(tmp_path / "newer", {"http://a.example/": ("A", "honey")})
+    rebuild(newer, clock=WallClock(), notify=lambda line: None)
+    with (newer / "lycosa.toml").open("a") as recipe:
+        recipe.write(f"[requests]\n{requests}\n")
+    assert public.get("/c/newer").status_code == 200
+
+
+def test_published_screens_have_no_atlas_of_a_collection_with_pages_that_were_sent_for_a_cookie(tmp_path):
+    add_pages(tmp_path / "bank", {"http://bank.example/": ("Account", "honey")}, request_headers=COOKIE)
+    add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
+    for name in ("bank", "bees"):
+        build_atlas([tmp_path / name], tmp_path / f"{name}.atlas", AtlasPlan(topics=("honey",), above=0.1), now=1.0)
+    with (tmp_path / "bees" / "lycosa.toml").open("a") as recipe:
+        recipe.write('[map]\natlas = "../bank.atlas"\n')
+    public = Browser(tmp_path, has_cookie=False, base=PUBLIC, read_only=True, public_url=PUBLIC)
+    for path in ("/maps", "/api/maps", "/c/bees", "/maps/bank.atlas", "/api/maps/bank.atlas"):
+        answer = public.get(path)
+        assert "bank" not in answer.text.replace(f"&#39;{path}&#39;", ""), path
+        assert (answer.status_code == 200) == ("bank" not in path), path
+    assert "http://bees.example/" in public.get("/api/maps/bees.atlas").text
+    assert "http://bank.example/" in Browser(tmp_path).get("/api/maps/bank.atlas").text  # the owner's own screens
 
 
 def test_a_cookie_of_a_published_site_is_sent_by_https_alone(root):

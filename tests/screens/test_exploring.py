@@ -21,6 +21,7 @@ from lycosa.screens import exports, frontier, refreshes, search
 from lycosa.screens.comparison import ComparedPart, Comparisons
 from lycosa.screens.exports import ExportRequest, Exports, ExportStream
 from lycosa.screens.versions import diff
+from lycosa.vocabulary.errors import CollectionError, LycosaError
 from screens.serving import CHANGED, EVIL_TOPIC, GONE, STUDY, Browser
 from sessions import NOW
 from story.test_hostile_text import HOME, TITLES
@@ -304,21 +305,28 @@ def test_exports_are_few_at_a_time_and_one_that_nobody_reads_ends(root, monkeypa
     several.open(root / "bees", ExportRequest()).close()
 
 
-def test_an_export_that_fails_breaks_off(monkeypatch):
+@pytest.mark.parametrize("failure", [CollectionError("damaged"), OSError("no disk"), ValueError("a defect")])
+def test_an_export_that_fails_breaks_off_and_a_defect_is_not_hidden(monkeypatch, failure):
     def write(pipe):
         pipe.write(b"a page")
-        raise ValueError("a defect")
+        raise failure
 
     async def read():
         return [chunk async for chunk in stream]
 
     monkeypatch.setattr(exports, "_POLL_INTERVAL", 0.01)
+    printed = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: printed.append(args.exc_value))
     slots = threading.BoundedSemaphore()
     slots.acquire()
     stream = ExportStream(write, slots)
     timer = threading.Timer(2.0, stream.close)  # ends the test if the stream does not
     timer.start()
-    with pytest.raises(ValueError, match="a defect"):
+    is_defect = isinstance(failure, ValueError)
+    with pytest.raises(LycosaError if is_defect else type(failure), match="broke off" if is_defect else str(failure)):
         asyncio.run(read())
+    stream.join()
+    assert printed == [failure] * is_defect
+    assert slots.acquire(blocking=False)
     timer.cancel()
     timer.join()

@@ -329,3 +329,6 @@ def test_a_crawl_with_cookies_is_remembered_and_its_secret_is_not(folder, tmp_pa
         assert "cookies or headers of yours" not in done("export", folder, *out).err
     done("rebuild", mine)
     assert "cookies or headers of yours" in done("export", mine, "--format", "wacz", "--out", tmp_path / "out").err
+    for each in (mine, folder):
+        said = done("map", "build", each, "--out", tmp_path / f"{each.name}.atlas", "--above", 0, "--allow-private").err
+        assert ("cookies or headers of yours" in said) == (each == mine)

@@ -9,7 +9,7 @@ import typer
 
 from lycosa.collection.export import FOLDER_FORMATS, FORMATS, WACZ
 from lycosa.run.export import ExportContent, content_of, selection_of, write_export, write_wacz_export
-from lycosa.run.open import open_for_reading
+from lycosa.run.open import has_personal_pages, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted
@@ -79,7 +79,7 @@ def export(
             ProgressBar("packing pages", quiet=quiet) as progress,
             _destination(out) as destination,
         ):
-            is_personal = collection.catalog.has_personal_pages()
+            is_personal = has_personal_pages(name)
             pages = write_wacz_export(collection, destination, progress=progress)
     else:
         content = content_of(format, requested)
@@ -88,7 +88,7 @@ def export(
             open_for_reading(name) as collection,
             ProgressBar("exporting pages", quiet=quiet or _is_terminal(out)) as progress,
         ):
-            is_personal = collection.catalog.has_personal_pages()
+            is_personal = has_personal_pages(name)
             selection = selection_of(
                 name,
                 hosts=host or (),

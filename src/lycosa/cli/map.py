@@ -18,6 +18,7 @@ from lycosa.pictures.heat_map import citations_heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.run.atlas import AUTO, MIN_PROBABILITY, NONE, AtlasPlan, build_atlas
+from lycosa.run.open import has_personal_pages
 from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import output_file
@@ -112,6 +113,8 @@ def build(
     for facts in built.topics:
         typer.echo(_summary_line(facts))
     _report_left_out(built.left_out)
+    if any(map(has_personal_pages, names)):
+        notify("Some pages were requested with cookies or headers of yours: look at the atlas before you pass it on.")
     if built.topics:
         topic_flag = ("--map-topic", visible(built.topics[0].name)) if len(built.mapped_topics) > 1 else ()
         typer.echo(f"Look at it:  {command('map', 'show', out)}")

@@ -22,6 +22,7 @@ from .errors import disk_errors
 from .event_records import Decode
 from .events import ArchivePosition, Event, RecordLocation
 from .journal import UpkeepTask, delete_upkeep_journal, read_upkeep_journal, write_upkeep_journal
+from .queries import RECORDS_PERSONAL_PAGES
 from .rows import PageRow
 from .search_index import SearchIndex
 
@@ -138,6 +139,8 @@ class Collection:
                 max_bytes=max_bytes,
             )
             catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else CATALOG), writable=writable)
+            if writable and not catalog.newest_number and (not rebuild or _records_personal_pages(folder)):
+                catalog.put_state(RECORDS_PERSONAL_PAGES, True)
             collection = cls(
                 folder,
                 archive,
@@ -369,6 +372,15 @@ def _acquire_lock(folder: Path) -> Lock:
         file.write(f"{os.getpid()}\n")
         file.flush()
     return lock
+
+
+def _records_personal_pages(folder: Path) -> bool:
+    """Whether the archive has a trace of the cookies of every request; False if the catalog cannot tell."""
+    try:
+        with closing(Catalog(folder / CATALOG, writable=False)) as catalog:
+            return catalog.records_personal_pages()
+    except CollectionError:
+        return False
 
 
 def recover_rebuild(folder: Path) -> str:

@@ -82,6 +82,7 @@ _SHORT_PAGE_ORDERS: dict[ShortPageOrder, str] = {
 }
 
 HAS_PERSONAL_PAGES = "has_personal_pages"  # key of the table `state`
+RECORDS_PERSONAL_PAGES = "records_personal_pages"  # key of the table `state`, absent in older catalogs
 SITE_SKIPS_KEY = "crowded"  # key of the table `state`: number of links skipped for SkipReason.SITE
 
 
@@ -237,6 +238,10 @@ class Queries:
     def has_personal_pages(self) -> bool:
         """Whether a page was ever stored that had been requested with cookies or the like."""
         return bool(self.get_state(HAS_PERSONAL_PAGES, bool))
+
+    def records_personal_pages(self) -> bool:
+        """Whether that was recorded of every page; not in older collections, which have no trace of cookies."""
+        return bool(self.get_state(RECORDS_PERSONAL_PAGES, bool)) or not self.last_number()
 
     def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:
         """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs,
@@ -418,10 +423,12 @@ class Queries:
         rows = self._rows(tuple[CheckedUrl, int, int], sql)
         return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in rows)
 
-    def duplicates(self) -> Iterator[tuple[Url, int]]:
-        """URL and digest of the pages that are near-duplicates of others."""
-        rows = self._rows(tuple[CheckedUrl, int], "SELECT url, digest FROM pages WHERE duplicate_of IS NOT NULL")
-        return ((url, unsigned(digest)) for url, digest in rows)
+    def duplicates(self) -> Iterator[tuple[Url, int, bool]]:
+        """URL and digest of the pages that are near-duplicates of others, and whether they are copies that are not
+        followed."""
+        sql = "SELECT url, digest, is_copy FROM pages WHERE duplicate_of IS NOT NULL"
+        rows = self._rows(tuple[CheckedUrl, int, int], sql)
+        return ((url, unsigned(digest), bool(is_copy)) for url, digest, is_copy in rows)
 
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""

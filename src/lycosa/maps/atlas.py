@@ -85,6 +85,10 @@ class AtlasReader:
         rows = self._rows("SELECT name FROM topics ORDER BY name LIMIT ?", MAX_TOPICS)
         return tuple(name for (name,) in rows if is_name(name))
 
+    def sources(self) -> set[str]:
+        """The names of the collections that pages or citations are from."""
+        return {name for (name,) in self._rows("SELECT name FROM sources LIMIT ?", MAX_PAGES) if is_name(name)}
+
     def facts(self, topic: str) -> TopicFacts:
         number = self._topic(topic)
         (row,) = self._rows("SELECT drawn_at, seed, reach, similar FROM topics WHERE number = ?", number)

@@ -71,6 +71,7 @@ class NearDuplicates:
         self._previous = array("I")  # four per page: the page before it with the same value of a block
         self._texts = KeyTable()  # digests of all texts with a fingerprint
         self._copies = KeyTable()  # by digest and site
+        self._followed_copies = KeyTable()  # by digest
         self._urls = ScratchFile(folder)
         self._url_ends = array("Q", [0])
 
@@ -99,10 +100,16 @@ class NearDuplicates:
         """The number of copies of a text so far on the site of a URL."""
         return self._copies[_copy_key(digest, url)]
 
-    def add_copy(self, digest: int, url: Url) -> None:
+    def followed_copies(self, digest: int) -> int:
+        """The number of copies of a text so far, on all sites, whose links were followed."""
+        return self._followed_copies[_signed(digest)]
+
+    def add_copy(self, digest: int, url: Url, *, is_followed: bool) -> None:
         """Counts a copy or near-duplicate of an earlier text, found at a URL."""
         if self.has_text(digest):
             self._copies.increment(_copy_key(digest, url))
+            if is_followed:
+                self._followed_copies.increment(_signed(digest))
 
     def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
         """Adds a page; of pages with the same fingerprint, only the first is kept."""

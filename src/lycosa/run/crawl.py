@@ -40,8 +40,11 @@ NOTHING_LEFT = "nothing is left to fetch"  # stop reason of a crawl that followe
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _MAX_STEPS = 8  # steps of the loop in a row, before the event loop serves sockets and signals
 _MAX_MIRRORS = 3  # copies of a text on the hosts of one site whose links are followed
+# The same on all sites. A farm would need a hundred registered domains to use this up before the original is found, and
+# even widely mirrored pages are on fewer; without a bound, every further domain would be followed.
+_MAX_MIRRORS_IN_ALL = 300
 _MAX_WAIT = 1.0  # seconds between checks of budgets and interrupts
-_MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
+MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
 
 
 class EverySeedRefusedError(LycosaError):
@@ -151,7 +154,7 @@ class Assessor:
     languages: pages in other languages are left out; empty for all.
     keep_noindex: whether to keep pages that ask not to be kept.
     follow_copies: whether to follow the links of every copy of a page. By default, only those of the first few copies
-        on other hosts of each site are followed, as a mirror may be found before the original.
+        on other hosts of each site are followed, and only 300 in all, as a mirror may be found before the original.
     memory: the stored versions of pages that are fetched again.
     """
 
@@ -187,11 +190,14 @@ class Assessor:
 
     def _is_surplus_copy(self, page: Page, duplicate_of: Url) -> bool:
         """Whether a page is a copy whose links are not followed: on the same host, or beyond `_MAX_MIRRORS` of its
-        site. Hosts cost nothing, so those of one site do not count against another, which may have the original."""
-        if self.follow_copies or not self.duplicates.has_text(page.digest):
+        site, or beyond `_MAX_MIRRORS_IN_ALL`. Hosts cost nothing: in all, only copies that are followed count."""
+        duplicates = self.duplicates
+        if self.follow_copies or not duplicates.has_text(page.digest):
             return False
         return (
-            host_of(page.url) == host_of(duplicate_of) or self.duplicates.copies(page.digest, page.url) >= _MAX_MIRRORS
+            host_of(page.url) == host_of(duplicate_of)
+            or duplicates.copies(page.digest, page.url) >= _MAX_MIRRORS
+            or duplicates.followed_copies(page.digest) >= _MAX_MIRRORS_IN_ALL
         )
 
     def _duplicate_of(self, page: Page) -> Url | None:
@@ -449,7 +455,7 @@ class _Fetches:
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
             status.stop(f"{limit}, and nothing is left to see again" if limit else self._crawl.empty_frontier_reason())
-        elif ready_at - self._clock.now() > _MAX_HOLD:
+        elif ready_at - self._clock.now() > MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             hosts = "all remaining hosts asked to wait or cannot be reached"
             status.stop(f"{hosts}, the first for {minutes:.0f} more minutes")

@@ -152,8 +152,8 @@ class CrawlState:
         duplicates = NearDuplicates(folder=self._folder)
         for url, fingerprint, digest in self._catalog.fingerprints():
             duplicates.add(fingerprint, url, digest)
-        for url, digest in self._catalog.duplicates():
-            duplicates.add_copy(digest, url)
+        for url, digest, is_copy in self._catalog.duplicates():
+            duplicates.add_copy(digest, url, is_followed=not is_copy)
         return duplicates
 
     @property
@@ -232,7 +232,7 @@ class CrawlState:
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
         elif visit.page is not None and visit.is_kept:
-            self.duplicates.add_copy(visit.page.digest, visit.page.url)
+            self.duplicates.add_copy(visit.page.digest, visit.page.url, is_followed=not visit.is_copy)
 
     # ------------------------------------------------------------ runs
 

@@ -12,9 +12,9 @@ from lycosa.collection.journal import read_upkeep_journal
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
 from lycosa.reading.html import parse_html
-from lycosa.recipe import Recipe, load_recipe
+from lycosa.recipe import FILE_NAME, Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock, WallClock
-from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Fetch, Page, Url
 from lycosa.vocabulary.text import counted
 from lycosa.web.encodings import decoded
@@ -80,9 +80,20 @@ def has_personal_pages(folder: Path) -> bool:
     """Whether a collection has pages that were requested with cookies or the like; True if that cannot be read."""
     try:
         with closing(Catalog(folder / CATALOG, writable=False)) as catalog:
-            return catalog.has_personal_pages()
+            return catalog.has_personal_pages() or may_all_be_personal(folder, catalog)
     except CollectionError:
         return (folder / CATALOG).exists()
+
+
+def may_all_be_personal(folder: Path, catalog: Catalog) -> bool:
+    """Whether any page may have been requested with cookies or the like: an older version, which left no trace of that,
+    has stored some, and the recipe has cookies or such headers, or cannot be read."""
+    if catalog.records_personal_pages():
+        return False
+    try:
+        return load_recipe(folder, for_reading=True).requests.are_personal
+    except LycosaError:
+        return (folder / FILE_NAME).exists()
 
 
 def bring_index_up_to_date(folder: Path, *, notify: Callable[[str], None]) -> None:

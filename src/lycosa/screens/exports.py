@@ -107,21 +107,20 @@ class ExportStream:
         self._pipe = _Pipe()
         self._write = write
         self._slots = slots
-        self._failure: Exception | None = None
+        self._failure: Exception | None = LycosaError("the export broke off")  # until it is complete
         self._thread = Thread(target=self._run, name="export", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
             with suppress(_DisconnectedError):
-                try:
-                    self._write(self._pipe)
-                except _DisconnectedError:
-                    raise
-                except Exception as error:  # noqa: BLE001  # raised again where the stream is read
-                    self._failure = error
+                self._write(self._pipe)
+                self._failure = None
+        except (LycosaError, OSError) as error:
+            self._failure = error
+        finally:  # also after a bug, whose traceback the thread prints
+            with suppress(_DisconnectedError):
                 self._pipe.end()
-        finally:
             self._slots.release()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

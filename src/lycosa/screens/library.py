@@ -42,6 +42,10 @@ class Library:
         names = [entry.name for entry in folders if self._is_shown(Path(entry.path))]
         return sorted(names, key=lambda name: (name.casefold(), name))
 
+    def hidden_names(self) -> set[str]:
+        """The names of the collections that are not published, if these are published screens."""
+        return {*Library(self.root).names()} - {*self.names()} if self._is_published else set()
+
     def folder(self, name: str) -> Path:
         """The folder of a collection; raises NoSuchCollectionError for every other name."""
         if self.is_single:

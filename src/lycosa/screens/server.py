@@ -71,7 +71,7 @@ def serve(
         if is_every_address:
             notify("they listen on all addresses of this machine; use a numeric one, since names are not answered")
         if access.is_public:
-            if hidden := sorted({*library.names()} - {*library.published().names()}):
+            if hidden := sorted(library.published().hidden_names()):
                 notify(f"not shown, as some pages were requested with cookies or headers of yours: {', '.join(hidden)}")
             notify(f"anyone who can reach this port can read the screens; behind a proxy they answer only as {origin}")
         elif password:

@@ -1,7 +1,7 @@
 """Topical maps: the atlases in the folder, with their topics, portals, and citations between topics."""
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,18 +60,20 @@ class AtlasView(Struct, frozen=True):
 
 
 def atlas_list(library: Library) -> AtlasList:
-    """The atlases in the folder."""
+    """The atlases in the folder, without those of collections that are hidden."""
+    hidden = library.hidden_names()
     files = (entry for entry in plain_entries(library.root) if entry.is_file(follow_symlinks=False))
-    found = [entry.name for entry in files if _is_atlas(Path(entry.path))]
+    found = [entry.name for entry in files if _is_atlas(Path(entry.path), hidden)]
     return AtlasList(sorted(found)[:_MAX_ATLASES])
 
 
-def _is_atlas(path: Path) -> bool:
+def _is_atlas(path: Path, hidden: Set[str]) -> bool:
+    """Whether a file is an atlas that has nothing of the hidden collections."""
     try:
         if first_bytes(path, len(_SQLITE_HEADER)) != _SQLITE_HEADER:
             return False
-        with Atlas(path):
-            return True
+        with Atlas(path) as atlas:
+            return hidden.isdisjoint(atlas.sources())
     except (LycosaError, OSError):
         return False
 
@@ -81,7 +83,7 @@ def atlas_of(library: Library, folder: Path) -> str:
     with suppress(LycosaError, OSError, ValueError):
         atlas_name = load_recipe(folder, for_reading=True).map.atlas
         path = (folder / atlas_name).resolve() if atlas_name else None
-        if path is not None and path.parent == library.root and _is_atlas(path):
+        if path is not None and path.parent == library.root and _is_atlas(path, library.hidden_names()):
             return path.name
     return ""
 
@@ -96,6 +98,8 @@ def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
     if not is_file:
         raise UsageError("there is no such atlas here")
     with Atlas(path) as atlas:
+        if not library.hidden_names().isdisjoint(atlas.sources()):
+            raise UsageError("there is no such atlas here")
         facts = [atlas.facts(each) for each in atlas.topics()]
         by_name = {each.name: each for each in facts}
         if topic and topic not in by_name:

@@ -134,7 +134,7 @@ def _model_beats_in_links(tables: CrawlTables) -> Claim:
 
 def _equal_topicality(tables: CrawlTables) -> Claim:
     test = tables.test(TOPICALITY, MODEL, COUNTED)
-    holds = verdict(test.p >= SIGNIFICANT, test.p)
+    holds = verdict(not test.p < SIGNIFICANT, test.p)
     return Claim(
         id="inlinks-benchmark.equal-topicality",
         kind="paper",

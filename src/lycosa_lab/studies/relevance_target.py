@@ -176,7 +176,7 @@ def _scores(outcomes: Sequence[JsonValue], measure: str) -> Scores:
 def _trend(measure: str, direction: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
     p = p_of_trend(columns)
     means = ", ".join(f"{setting} {summary(scores[measure][setting]):.3f}" for setting in SETTINGS)
-    holds = verdict(p < SIGNIFICANT, p)
+    holds = verdict(not p >= SIGNIFICANT, p)
     return Claim(
         id=f"relevance-target.{'relevance' if measure == RELEVANCE else 'standing'}-{direction}",
         kind="beyond",

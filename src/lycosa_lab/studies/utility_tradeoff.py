@@ -140,7 +140,7 @@ def _trend_rows(tables: CrawlTables) -> list[Row]:
 
 def _trend(tables: CrawlTables) -> Claim:
     trends = _trend_p_values(tables)
-    failures = [measure for measure, p in trends.items() if not p < SIGNIFICANT]
+    failures = [measure for measure, p in trends.items() if p >= SIGNIFICANT]
     holds = verdict(not failures, *trends.values())
     return Claim(
         id="utility-tradeoff.trend",
@@ -169,7 +169,7 @@ def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     """On the synthetic world only a calibration: this world was fitted to the share of a crawl with α = .5 that the
     classifiers accept."""
     share = ratio(tables.mean(TOPICALITY, HALF), tables.mean(TOPICALITY, TOPIC_ONLY))
-    holds = verdict(share >= MIN_TOPICALITY_KEPT, share)
+    holds = verdict(not share < MIN_TOPICALITY_KEPT, share)
     return Claim(
         id="utility-tradeoff.half-stays-topical",
         kind="calibration" if world == CALIBRATED_WORLD else "paper",

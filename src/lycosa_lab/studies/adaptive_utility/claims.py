@@ -26,7 +26,7 @@ from .runs import (
 def status_above_half(tables: CrawlTables) -> Claim:
     settings = (ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08)
     tests = {setting: tables.test(STATUS, setting, FIXED_HALF) for setting in settings}
-    failures = [name for name, test in tests.items() if not test.is_gain]
+    failures = [name for name, test in tests.items() if not test.may_be_gain]
     holds = verdict(not failures, *(test.p for test in tests.values()))
     return Claim(
         id="adaptive-utility.status-above-constant-half",
@@ -54,7 +54,7 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
     tests = {setting: tables.test(TOPICALITY, setting, FIXED_HALF) for setting in ADAPTIVE}
     compared = (ADAPTIVE_07, ADAPTIVE_08)
     lower = [name for name in compared if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
-    is_higher = tests[ADAPTIVE_09].difference > 0
+    is_higher = not tests[ADAPTIVE_09].difference <= 0
     holds = verdict(not lower and is_higher, *(tests[name].p for name in (*compared, ADAPTIVE_09)))
     reasons = [f"{_joined(lower)} significantly lower"] if lower else []
     reasons += [] if is_higher else [f"{ADAPTIVE_09} not higher"]
@@ -127,10 +127,9 @@ def status_above_topic_only(tables: CrawlTables, id_suffix: str, circumstances: 
     """Whether δ = .7 reaches a higher status than α = 1 at nearly its topicality."""
     test = tables.test(STATUS, ADAPTIVE_07, TOPIC_ONLY)
     share = ratio(tables.mean(TOPICALITY, ADAPTIVE_07), tables.mean(TOPICALITY, TOPIC_ONLY))
-    failures = [] if test.is_gain else ["status not higher, or not significantly"]
-    failures += (
-        [] if share >= MIN_TOPICALITY_KEPT else [f"it keeps less than {MIN_TOPICALITY_KEPT:.0%} of the topicality"]
-    )
+    failures = [] if test.may_be_gain else ["status not higher, or not significantly"]
+    if share < MIN_TOPICALITY_KEPT:
+        failures.append(f"it keeps less than {MIN_TOPICALITY_KEPT:.0%} of the topicality")
     holds = verdict(not failures, test.p, share)
     return Claim(
         id=f"adaptive-utility.{id_suffix}",

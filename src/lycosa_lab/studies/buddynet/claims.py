@@ -73,7 +73,7 @@ def _significantly_below(samples: Sequence[tuple[str, list[float], list[float]]]
     failures = [
         f"{label}: {_mean(less):.4g} and {_mean(more):.4g}, p = {corrected_p:.2g}"
         for (label, less, more), test, corrected_p in zip(samples, tests, corrected, strict=True)
-        if not (test.difference < 0 and corrected_p < SIGNIFICANT)
+        if test.difference >= 0 or corrected_p >= SIGNIFICANT
     ]
     p = math.nan if not corrected or any(math.isnan(each) for each in corrected) else max(corrected)
     return p, f"not significant: {'; '.join(failures)}" if failures else ""

@@ -39,7 +39,7 @@ def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim
 
 def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
     test = tables.gain(COLLABORATIVE, INTELLIGENT)
-    holds = verdict(test.is_gain, test.p)
+    holds = verdict(test.may_be_gain, test.p)
     runs = [summary(tables.values(start)).mean for start in INTELLIGENT_RUNS]
     fields = "; ".join(
         f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
@@ -66,7 +66,8 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
 def combined_best(tables: CollaborativeTables) -> Claim:
     tests = tables.tests("combined-best")
     holds = verdict(
-        all(pair.test.difference > 0 and pair.holm_p < SIGNIFICANT for pair in tests), *(pair.holm_p for pair in tests)
+        not any(pair.test.difference <= 0 or pair.holm_p >= SIGNIFICANT for pair in tests),
+        *(pair.holm_p for pair in tests),
     )
     return Claim(
         id=f"{STUDY}.combined-best",
@@ -85,7 +86,7 @@ def combined_best(tables: CollaborativeTables) -> Claim:
 
 def learns(tables: CollaborativeTables) -> Claim:
     test = tables.learnt()
-    holds = verdict(test.is_gain, test.p)
+    holds = verdict(test.may_be_gain, test.p)
     first, second = tables.means_over_draws(first_tenth), tables.means_over_draws(second_tenth)
     more = sum(b > a for a, b in zip(first, second, strict=True))
     shares = [
@@ -154,8 +155,8 @@ def control(tables: CollaborativeTables) -> Claim:
         f" tenth {tables.mean(SHUFFLED, first_tenth):.1%} and {tables.mean(SHUFFLED, second_tenth):.1%}, p"
         f" {tables.learnt_shuffled().p:.2g}; pages drawn by chance {chance:.1%}",
         p=finite_or_none(test.p),
-        holds=verdict(test.is_gain, test.p),
-        reason="readers tell no more than chance does" if verdict(test.is_gain, test.p) is False else "",
+        holds=verdict(test.may_be_gain, test.p),
+        reason="readers tell no more than chance does" if verdict(test.may_be_gain, test.p) is False else "",
     )
 
 

@@ -36,8 +36,8 @@ def _beats(tables: LeagueTables, default: str, other: str, *, id: str) -> Claim:
         measured=f"{default} {summary(scores[default]):.3f}, {other} {summary(scores[other]):.3f}: {times}ahead on"
         f" {ahead} of {test.n} topics (p {test.p:.2g})",
         p=finite_or_none(test.p),
-        holds=verdict(test.is_gain, test.p),
-        reason="not more, or not significantly" if verdict(test.is_gain, test.p) is False else "",
+        holds=verdict(test.may_be_gain, test.p),
+        reason="not more, or not significantly" if verdict(test.may_be_gain, test.p) is False else "",
     )
 
 
@@ -49,7 +49,7 @@ def _near_oracle(tables: LeagueTables, default: str) -> Claim:
         text=f"The default strategy has at least {MIN_SHARE_OF_ORACLE:.0%} of the area of an oracle that follows links",
         paper=None,
         measured=f"{reached:.1%} of {tables.mean(AREA, ORACLE):.3f}",
-        holds=verdict(reached >= MIN_SHARE_OF_ORACLE, reached),
+        holds=verdict(not reached < MIN_SHARE_OF_ORACLE, reached),
     )
 
 

@@ -21,7 +21,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     failures = []
     if buddynet["recall"] < MIN_RECALL:
         failures.append(f"recall {buddynet['recall']:.3f}")
-    if not test.is_gain:
+    if not test.may_be_gain:
         failures.append("not significantly above the walk")
     if walk["messages"] < buddynet["messages"]:
         failures.append("no walk took as many messages")

@@ -80,7 +80,7 @@ def topics_of(results: Results) -> int:
 
 def longest(results: Results) -> str:
     """How many pages the longest crawls have."""
-    pages = sorted({row["budget"] for row in crawls(results)})
+    pages = sorted({row["budget_pages"] for row in crawls(results)})
     return f"{pages[0]}" if len(pages) == 1 else f"{pages[0]} to {pages[-1]}"
 
 

@@ -1,6 +1,8 @@
 """The league: what its tasks hide, what its figures mean, and that its claims follow from its tables."""
 
 import random
+from pathlib import Path
+from runpy import run_path
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -14,6 +16,7 @@ from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa_lab.live_crawl import LiveTask, live_crawl
+from lycosa_lab.results import read_results
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies.league import ORACLE, SCRIPT, League
 from lycosa_lab.studies.league.baselines import Script, oracle
@@ -105,6 +108,16 @@ def test_every_claim_is_computed_and_every_figure_drawn(results, folder):
     for table in ("means", "development", "settings", "tests", "curves", "crawls"):
         assert len((folder / f"{table}.csv").read_text().splitlines()) == len(results["tables"][table]) + 1
         assert results["tables"][table], table
+
+
+def test_the_tables_of_the_documentation_are_made_from_a_run(results, folder):
+    script = run_path(str(Path(__file__).parents[2] / "docs/studies/league.py"))
+    (finished,) = (found for _, found in read_results([folder], warn=pytest.fail))
+    assert "| A synthetic world | " in script["summary"]({"synthetic": finished})
+    section = script["section"](finished)
+    strategies = {row["strategy"] for row in results["tables"]["means"]}
+    assert all(f"{script['label'](name)} | " in section for name in strategies)
+    assert all(f"- `{claim['id'].removeprefix('league.')}`: " in section for claim in results["claims"])
 
 
 def held_out_scores(results, measure, strategy):

@@ -39,7 +39,7 @@ from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, RunStop, Scores, fetch_of, is_not_modified, is_revisit
 from .json_text import to_json
-from .warc import DAMAGED, Record, date_of, digest, encode_record, one_line, read_records
+from .warc import DAMAGED, Record, date_of, encode_record, one_line, read_records, sha1_digest
 
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, max bytes -> content, is_truncated
 NewId = Callable[[], str]
@@ -147,7 +147,7 @@ def encode_event(event: Event, new_id: NewId) -> EncodedEvent:
     head = b"" if is_not_modified(fetch) else _head(first_line, fetch.headers, charset)
     known = event.known if isinstance(event, Visit) else None
     revisit = is_revisit(fetch)
-    payload_digest = known.payload if revisit and known and known.payload else digest(fetch.body)
+    payload_digest = known.payload if revisit and known and known.payload else sha1_digest(fetch.body)
     lines = [target]
     if fetch.address:
         lines.append(f"WARC-IP-Address: {one_line(fetch.address)}")

@@ -66,6 +66,14 @@ class Last:
     def __init__(self, *, seed: int = 0):
         pass
 
+class Failing:
+    def __init__(self):
+        raise RuntimeError("there is no data")
+
+class NeedsFolder:
+    def __init__(self, folder):
+        pass
+
 def upper(rows, out):
     for row in rows:
         out.write(row["url"].upper().encode())
@@ -96,6 +104,8 @@ upper = stranger:upper
 [lycosa.studies]
 upper = stranger:upper
 last = stranger:Last
+failing = stranger:Failing
+needs-folder = stranger:NeedsFolder
 
 [lycosa.commands]
 greet = stranger:greet
@@ -157,6 +167,8 @@ def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
         (find_trainer, "upper", "'upper' of stranger 2.5 is not a relevance model that learns: it has no 'train'"),
         (study_named, "upper", "'upper' of stranger 2.5 is not a study: it has no 'name'"),
         (study_named, "last", "'last' of stranger 2.5 is not a study: it has no 'summary'"),
+        (study_named, "failing", "'failing' of stranger 2.5 cannot be loaded .*RuntimeError: there is no data"),
+        (study_named, "needs-folder", "'needs-folder' of stranger 2.5 cannot be loaded .*TypeError.*folder"),
     ],
 )
 def test_one_that_is_broken_is_one_line_that_names_its_package(stranger: Path, find, name: str, words: str) -> None:

@@ -191,7 +191,7 @@ class _Readable:
         return write_export(self._collection(), format, Path(out), selection, content_of(format, content))
 
     def fetch(self, url: str) -> Fetch:
-        """The response with a page: headers, body, time and address."""
+        """The stored response of a page: headers, body, time and address."""
         page = self.page(url)
         if page is None or page.place is None:
             raise UsageError(
@@ -494,8 +494,8 @@ def crawl(folder: str | Path, *, notify: Notify = _ignore_message, **options: Un
     """A crawl of a collection, or its continuation; it runs while you iterate over its visits.
 
     The recipe decides what is not given. The keywords, listed in `CrawlOptions`, are the flags of `lycosa crawl`
-    (`hosts` is --include-host, `atlas` is --map and so on). `options` are the keywords of the strategy's constructor.
-    `notify` is called with the messages that the command line would print.
+    (`hosts` is --include-host, `atlas` is --map and so on). The keyword named `options` is a dictionary of keywords for
+    the strategy's constructor. `notify` is called with the messages that the command line would print.
     """
     check_keywords(options, CrawlOptions)
     folder = Path(folder)

@@ -130,7 +130,7 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UtilityOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of the strategies that weigh relevance against standing."""
+    """Options of the strategies that weigh relevance against standing, the importance of a page on the Web."""
 
     target: Share | None = None  # mean relevance to keep while maximising standing; None for the strategy's default
     alpha: Share = 0.5  # initial weight of relevance; constant for `utility`
@@ -138,7 +138,7 @@ class UtilityOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Map(Struct, frozen=True, forbid_unknown_fields=True):
-    """A map from past crawls."""
+    """A map from past crawls: pages on a topic, and portals, from which many of them are reached."""
 
     atlas: str = ""  # file made by `lycosa map build`
     topic: str = ""  # of the atlas; needed if it has several
@@ -156,19 +156,20 @@ class Logs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
-    """The source for learning the importance of pages. If several are given, the first one here decides."""
+    """The source for learning the standing of pages, their importance on the Web. If several are given, the first one
+    here decides."""
 
     in_links: str = ""  # CSV file: URL, in-links
     collections: tuple[str, ...] = ()  # folders of collections whose links are counted
     graph: str = ""  # file of links between URLs, in a format of `lycosa world`
-    traffic: str = ""  # CSV file: domain, reach
+    traffic: str = ""  # CSV file: domain, reach (how many people visit it)
     authority: bool = True  # whether to use the lists read by `lycosa standing import`
     theta: float | None = None  # ln(1 + in-links) of a page of standing 0.5; None for the median of visited pages
     characteristic: AtLeastOne = 10  # number of characteristic words of a page
 
 
 class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits of the frontier."""
+    """Limits of the frontier, which holds the URLs that wait to be fetched."""
 
     limit: AtLeastOne = 1_000_000  # waiting URLs; beyond it, the lowest tenth is evicted
 
@@ -189,7 +190,7 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     scope: Scope = field(default_factory=Scope)
     requests: Requests = field(default_factory=Requests)
     stop: Budget = field(default_factory=Budget)
-    traps: Traps = field(default_factory=Traps)
+    traps: Traps = field(default_factory=Traps)  # limits by which sites with endless URLs are recognised
     waiting: Waiting = field(default_factory=Waiting)
 
 
@@ -319,6 +320,8 @@ def check_takes_log(name: str) -> None:
 
 
 def _require_unit_scale(name: str, what: str) -> None:
+    """Raises UsageError unless the priorities of a strategy are numbers from 0 to 1, which can be compared with others;
+    `what` is the guide that needs this."""
     if find_strategy(name)().scale != "unit":
         others = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
         raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {others}")

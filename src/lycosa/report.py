@@ -45,11 +45,12 @@ _REASONS_SHOWN = 3  # of a page; lycosa explain has all
 
 
 class SiteFigures(NamedTuple):
-    """The pages of a host or a site."""
+    """The pages of a host or a site (a registered domain with all its hosts). The standing of a page is its importance
+    on the Web, from 0 to 1."""
 
     name: str
-    pages: int
-    relevant: int
+    pages: int  # number of stored pages
+    relevant: int  # number of relevant ones among these
     standing: float | None = None  # mean over pages with a known standing
 
 
@@ -63,7 +64,7 @@ class TopPage(NamedTuple):
 class RunFigures(NamedTuple):
     started: str  # a formatted date
     strategy: str
-    pages: int  # stored by this run
+    pages: int  # number stored by this run
     seconds: float
     stopped: str = ""  # why it ended
 
@@ -76,13 +77,13 @@ class ChangedPage(NamedTuple):
 
 
 class FreshnessFigures(NamedTuple):
-    """How up to date the pages are."""
+    """How up to date the pages are. A look is one fetch of a stored page; all numbers are of pages."""
 
     oldest_look: str  # a formatted date
     latest_look: str
-    looked_again: int  # pages
-    changed: int
-    vanished: int
+    looked_again: int  # fetched again at least once
+    changed: int  # at least once
+    vanished: int  # gone now
     latest_changes: Sequence[ChangedPage] = ()
 
 
@@ -98,12 +99,12 @@ class ReportData:
     hosts: Sequence[str] = ()  # of the same pages
     found_by_readers: Sequence[bool] = ()  # whether they were found by an access log and not by a link
     top_pages: Sequence[TopPage] = ()
-    outcomes: Mapping[str, int] = field(default_factory=dict)
-    skips: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)  # number of fetches, by how they ended
+    skips: Mapping[str, int] = field(default_factory=dict)  # number of URLs that were never fetched, by reason
     left_out: Sequence[tuple[str, str]] = ()  # what is missing, and the remedy
     runs: Sequence[RunFigures] = ()
     freshness: FreshnessFigures | None = None
-    waiting: int = 0  # URLs
+    waiting: int = 0  # number of URLs
     size: int = 0  # bytes received
     seconds: float = 0.0  # of crawling, over all runs
     made_at: str = ""  # date of the report, formatted
@@ -236,6 +237,7 @@ def report_page(data: ReportData) -> str:
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa {_text(data.version)}".rstrip() if data.made_at else "Made by Lycosa"
+    # Each of these functions gives the HTML of one section.
     charts = (_harvest, _relevance, _readers, _standing, _weight, _freshness, _sites, _hosts)
     parts = (_cards, *charts, _top_pages, _left_out, _outcomes_and_skips, _runs, _recipe)
     body = "".join(part(data) for part in parts)
@@ -269,7 +271,7 @@ def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
 def _cards(data: ReportData) -> str:
     pages = len(data.relevances)
     relevant = sum(relevance >= RELEVANT for relevance in data.relevances)
-    figures = (
+    figures = (  # value and label
         _count_card(pages, "page"),
         (grouped(relevant), "relevant" if data.calibration == "rule" else "relevant, says the model"),
         _harvest_card(data, relevant),

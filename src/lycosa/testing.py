@@ -88,10 +88,10 @@ def _read(url: Url, html: bytes) -> Page | None:
 def random_world(seed: int, *, pages: int = 12) -> SmallWeb:
     """Pages on four hosts that link to one another at random; the first few are mostly on the topic."""
     random = Random(seed)
-    urls = [Url(f"http://h{page % 4}.example/{random.choice(WORDS)}/{page}") for page in range(pages)]
+    urls = [Url(f"http://h{number % 4}.example/{random.choice(WORDS)}/{number}") for number in range(pages)]
     links = {url: [random.choice(urls) for _ in range(random.randrange(7))] for url in urls}
     html = {url: html_page(" ".join(random.choices(WORDS, k=40)), links[url]) for url in urls}
-    relevances = {url: round(random.random() ** (1 + page / 4), 3) for page, url in enumerate(urls)}
+    relevances = {url: round(random.random() ** (1 + number / 4), 3) for number, url in enumerate(urls)}
     return SmallWeb(html, relevances=relevances, seed=seed)
 
 
@@ -209,8 +209,8 @@ def names_the_page_of_each_link(make: MakeStrategy, world: SmallWeb) -> None:
     """A candidate has the page that links to it as `found_on`, and is one link deeper; seeds have neither. Candidates
     from an access log need not be linked."""
     strategy = make(world)
-    for seed in strategy.start([world.home]):
-        _require(seed.depth == 0, f"gives seeds the depth 0, not {seed.depth}", world)
+    for candidate in strategy.start([world.home]):
+        _require(candidate.depth == 0, f"gives seeds the depth 0, not {candidate.depth}", world)
     seen: dict[Url, Visit] = {}
     for visit in crawl(world, loop_for(make(world))):
         seen[visit.candidate.url] = visit

@@ -13,7 +13,7 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 
 CONTACT_VARIABLE = "LYCOSA_CONTACT"
-_MAX_BYTES = 100_000
+_MAX_BYTES = 100_000  # of config.toml
 
 
 class UserConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ from lycosa.vocabulary.records import Codes
 
 from .retrieval import Floats, Indices, Matrix, TermMatrix
 
-FEATURES = 50
+FEATURE_COUNT = 50
 ROCCHIO_POSITIVE, ROCCHIO_NEGATIVE = 16.0, 4.0
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -31,17 +31,19 @@ class TopicFeatures:
     feature_indices: Indices  # of the features in the vocabulary, ascending
 
     @property
-    def codes(self) -> Codes:
+    def feature_codes(self) -> Codes:
+        """The codes of the features, ascending."""
         return self.vocabulary[self.feature_indices]
 
     def vectors(self, documents: TermMatrix) -> Matrix:
         """The features of each document, as components of the unit vector over all its terms."""
-        known = documents.indices_in(self.vocabulary)  # -1, and so the last of `idf`, for other terms
-        weights = documents.counts * self.idf[known][documents.columns]
+        # -1 for terms that are not in the vocabulary, and so the last of `idf`
+        vocabulary_indices = documents.indices_in(self.vocabulary)
+        weights = documents.counts * self.idf[vocabulary_indices][documents.columns]
         lengths = np.sqrt(documents.sum_by_row(weights**2))[documents.rows]
         feature_of_term = np.full(len(self.idf), -1)
         feature_of_term[self.feature_indices] = np.arange(len(self.feature_indices))
-        features = feature_of_term[known][documents.columns]
+        features = feature_of_term[vocabulary_indices][documents.columns]
         are_features = (features >= 0) & (lengths > 0)
         vectors = np.zeros((len(documents), len(self.feature_indices)))
         vectors[documents.rows[are_features], features[are_features]] = weights[are_features] / lengths[are_features]
@@ -61,12 +63,12 @@ class LinearAssessor:
 
 
 def train_assessors(
-    positives: TermMatrix, negatives: TermMatrix, *, features: int = FEATURES, seed: int = 0
+    positives: TermMatrix, negatives: TermMatrix, *, feature_count: int = FEATURE_COUNT, seed: int = 0
 ) -> dict[str, LinearAssessor]:
     """An assessor of each kind, by name; online learners see each page once, in an order shuffled by the seed."""
     documents = positives + negatives
     are_positive = np.arange(len(documents)) < len(positives)
-    chosen = choose_features(documents, are_positive, features)
+    chosen = choose_features(documents, are_positive, feature_count)
     order = np.random.default_rng(seed).permutation(len(documents))
     vectors, targets = chosen.vectors(documents)[order], are_positive[order].astype(np.float64)
     assessors = {}
@@ -82,29 +84,37 @@ def scores(vectors: Matrix, weights: Floats) -> Floats:
     return products
 
 
-def choose_features(documents: TermMatrix, are_positive: Bools, number: int = FEATURES) -> TopicFeatures:
-    """The terms with the highest positive correlation with positive documents; among equals, the smaller codes."""
+def choose_features(documents: TermMatrix, are_positive: Bools, count: int = FEATURE_COUNT) -> TopicFeatures:
+    """Up to `count` terms with the highest positive correlation with positive documents; among equals, the smaller
+    codes."""
     columns_of_positives = documents.columns[are_positive[documents.rows]]
-    positives_with: Indices = np.bincount(columns_of_positives, minlength=len(documents.codes)).astype(np.intp)
+    positives_with_term: Indices = np.bincount(columns_of_positives, minlength=len(documents.codes)).astype(np.intp)
     correlations = correlation(
-        documents.document_frequencies, positives_with, documents=len(documents), positives=int(are_positive.sum())
+        documents.document_frequencies,
+        positives_with_term,
+        document_count=len(documents),
+        positive_count=int(are_positive.sum()),
     )
-    best = np.sort(np.argsort(-correlations, kind="stable")[:number])
+    best = np.sort(np.argsort(-correlations, kind="stable")[:count])
     idf = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.document_frequencies, 0)))
     return TopicFeatures(documents.codes, idf, best[correlations[best] > 0])
 
 
-def correlation(with_term: Indices, positives_with_term: Indices, *, documents: int, positives: int) -> Floats:
+def correlation(
+    with_term: Indices, positives_with_term: Indices, *, document_count: int, positive_count: int
+) -> Floats:
     """The correlation coefficient of each term with positive documents, of Ng, Goh and Low, 1997.
 
     It is the one-sided root of χ²; 0 for a term that all or none of the documents have.
+
+    with_term, positives_with_term: for each term the number of documents, and of positive ones, that have it.
     """
     negatives_with_term = with_term - positives_with_term
-    positives_without, negatives = positives - positives_with_term, documents - positives
-    negatives_without = negatives - negatives_with_term
+    positives_without, negative_count = positive_count - positives_with_term, document_count - positive_count
+    negatives_without = negative_count - negatives_with_term
     determinant = positives_with_term * negatives_without - positives_without * negatives_with_term
-    normaliser = np.sqrt(float(positives * negatives) * with_term * (documents - with_term))
-    coefficients: Floats = determinant * np.sqrt(documents) / np.where(normaliser > 0, normaliser, np.inf)
+    normaliser = np.sqrt(float(positive_count * negative_count) * with_term * (document_count - with_term))
+    coefficients: Floats = determinant * np.sqrt(document_count) / np.where(normaliser > 0, normaliser, np.inf)
     return coefficients
 
 
@@ -160,10 +170,11 @@ def best_threshold(scored: Floats, are_positive: Bools) -> float:
     """
     order = np.argsort(-scored, kind="stable")
     descending, hits = scored[order], np.cumsum(are_positive[order])
-    accepted = np.arange(1, len(order) + 1)
-    f1 = 2 * hits / (accepted + int(are_positive.sum()))
-    are_last = np.append(descending[1:] < descending[:-1], True)[: len(order)]  # of their equals
-    f1[~(are_last & (descending > 0))] = 0.0
+    accepted_counts = np.arange(1, len(order) + 1)
+    f1 = 2 * hits / (accepted_counts + int(are_positive.sum()))
+    # A threshold may not divide equal scores: whether each is the last of those equal to it.
+    ends_a_tie = np.append(descending[1:] < descending[:-1], True)[: len(order)]
+    f1[~(ends_a_tie & (descending > 0))] = 0.0
     if not f1.any():
         return float("inf")
     best = int(np.argmax(f1))

@@ -1,4 +1,8 @@
-"""Compares strategies on the same topics, with the same seeds, pages and buffer; their pages are pooled and judged."""
+"""Compares strategies on the same topics, with the same seeds, pages and buffer; their pages are pooled and judged.
+
+The buffer is the number of waiting URLs, and of pages, that a strategy may keep. The pool of a topic is the distinct
+pages that any of the strategies has fetched for it; similarities and ranks are relative to the pool.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,10 +40,10 @@ class ComparisonInputs:
 
 
 def crawls_of(names: Sequence[str], topic: DirectoryTopic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
-    """The crawl of a topic by each strategy.
+    """The crawl of a topic by each of the strategies named; `job` is the number of the topic.
 
-    Standing is by the built-in model, as in a live crawl without a table of in-links; θ is the median prediction for
-    the seeds.
+    Standing is by the built-in model, as in a live crawl without a table of in-links; θ, the prediction that becomes a
+    standing of 0.5, is the median prediction for the seeds.
     """
     judge, pages, buffer = TopicCosine(topic.as_page()), shared.size["pages"], shared.size["buffer"]
     crawls: dict[str, list[Step]] = {}
@@ -180,42 +184,43 @@ class StrategyComparison:
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
-        names = list(outcomes[0]["strategies"][self.strategies[0]]["curves"])
-        fetched = {
-            name: [float(outcome["strategies"][name]["pages"]) for outcome in outcomes] for name in self.strategies
+        measure_names = list(outcomes[0]["strategies"][self.strategies[0]]["curves"])
+        fetched_counts = {
+            strategy: [float(outcome["strategies"][strategy]["pages"]) for outcome in outcomes]
+            for strategy in self.strategies
         }
-        means: list[Row] = mean_rows(PAGES, fetched, seed=seed)
+        means: list[Row] = mean_rows(PAGES, fetched_counts, seed=seed)
         pairs: list[Row] = []
         figures = {}
-        for name in names:
+        for measure_name in measure_names:
             scores = {
-                strategy: [_last(outcome["strategies"][strategy]["curves"][name]) for outcome in outcomes]
+                strategy: [_last(outcome["strategies"][strategy]["curves"][measure_name]) for outcome in outcomes]
                 for strategy in self.strategies
             }
-            means += mean_rows(name, scores, seed=seed)
-            pairs += pair_rows(name, scores)
-            figures[name.lower().replace("@", "-at-")] = self._figure(name, outcomes)
+            means += mean_rows(measure_name, scores, seed=seed)
+            pairs += pair_rows(measure_name, scores)
+            figures[measure_name.lower().replace("@", "-at-")] = self._figure(measure_name, outcomes)
         topics = [
             {"topic": outcome["topic"], "strategy": strategy, "pages": crawled["pages"]}
-            | {name: _last(crawled["curves"][name]) for name in names}
+            | {measure_name: _last(crawled["curves"][measure_name]) for measure_name in measure_names}
             for outcome in outcomes
             for strategy, crawled in outcome["strategies"].items()
         ]
         return Findings(claims=(), tables={"means": means, "tests": pairs, "topics": topics}, figures=figures)
 
-    def _figure(self, name: str, outcomes: Sequence[JsonValue]) -> Figure:
+    def _figure(self, measure_name: str, outcomes: Sequence[JsonValue]) -> Figure:
         series = []
         for strategy in self.strategies:
-            curves = [outcome["strategies"][strategy]["curves"][name] for outcome in outcomes]
+            curves = [outcome["strategies"][strategy]["curves"][measure_name] for outcome in outcomes]
             samples = (map(nan_if_none, values) for values in zip(*curves, strict=True))
             series.append(mean_curve(strategy, self._points, samples))
-        measure = parse_measure(name)
+        measure = parse_measure(measure_name)
         better = "lower" if measure.lower_is_better else "higher"
         return Figure(
-            name,
+            measure_name,
             f"{measure.label[0].upper()}{measure.label[1:]}: {better} is better. Means over {len(outcomes)} topics,"
             " with standard errors.",
-            line_chart(series, title=name, x_title="pages fetched", y_title=measure.label),
+            line_chart(series, title=measure_name, x_title="pages fetched", y_title=measure.label),
         )
 
 

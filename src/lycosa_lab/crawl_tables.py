@@ -1,4 +1,9 @@
-"""The crawls of all topics of a utility study, setting by setting: their means, tests, tables and figures."""
+"""The crawls of all topics of a utility study, setting by setting: their means, tests, tables and figures.
+
+A utility study compares strategies that weigh the relevance of a page against its standing. Topicality is the share of
+pages that an evaluation classifier accepts, which was trained on examples of its own; *true* topicality is by the
+labels of the world. Status is the mean ln(1 + in-links) of a sample of the pages, *status of all pages* that of all.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +18,7 @@ from .tables import Scores, mean_curve, mean_rows, nan_if_none, pair_rows, round
 from .test_bed import ALPHA_POINTS, MAX_STATUS, POINTS
 
 TOPICALITY, STATUS, SITES, RELIABILITY = "topicality", "status", "sites", "reliability"
-AXES = {
+AXES = {  # titles of the y axis, by measure; each of these measures has a curve
     TOPICALITY: "share of pages on topic",
     STATUS: "mean ln(1 + in-links)",
     SITES: "sites met",
@@ -43,6 +48,7 @@ class CrawlTables:
     # Numbers
 
     def scores(self, value_of: Callable[[JsonValue], float | None]) -> Scores:
+        """A value of the crawls: topic by topic for each setting."""
         return {
             setting: [nan_if_none(value_of(outcome[self._crawls_key][setting])) for outcome in self.outcomes]
             for setting in self.settings
@@ -142,6 +148,7 @@ class CrawlTables:
         ]
 
     def model_rows(self) -> list[Row]:
+        """For each topic the quality of its classifiers and models, as `TopicCrawls.model_quality` measures it."""
         return [{"topic": outcome["topic"], **outcome["models"]} for outcome in self.outcomes]
 
     # Figures
@@ -194,13 +201,13 @@ class CrawlTables:
 def classifier_accuracy_claim(study: str, tables: CrawlTables, *, world: str) -> Claim:
     """The accuracy of the evaluation classifiers, to which the synthetic world was fitted."""
     accuracy = summary(row["evaluator_accuracy"] for row in tables.model_rows())
-    topped_up = sum(row["topped_up"] for row in tables.model_rows())
-    examples = sum(2 * row["examples"] for row in tables.model_rows())
+    topped_up_count = sum(row["topped_up"] for row in tables.model_rows())  # of good examples not from the directory
+    good_example_count = sum(2 * row["examples"] for row in tables.model_rows())  # to learn from, and as many held out
     return Claim(
         id=f"{study}.evaluators",
         kind="calibration" if world == CALIBRATED_WORLD else "paper",
         text="Accuracy of the evaluation classifiers on the crawler's own examples, which they have not learnt from",
         paper="78.14 ± .70 %",
-        measured=f"{accuracy:.2%}; {topped_up} of {examples} good examples are not from the directory",
+        measured=f"{accuracy:.2%}; {topped_up_count} of {good_example_count} good examples are not from the directory",
         holds=None,
     )

@@ -1,8 +1,9 @@
 """A collection that is refreshed daily in a changing world, and the optimal schedule.
 
-`ChangingPages` are pages of such a world and when they change; `simulate_refresh` refreshes them by a policy;
-`optimal_freshness` is the optimum for known change rates (Cho, Garcia-Molina: Effective page refresh policies for web
-crawlers, TODS 2003; Azar et al., PNAS 2018).
+A page is fresh while it has not changed since its last fetch. Freshness is the share of the time for which pages are
+fresh, as a mean over pages, or a mean weighted by their importance. `ChangingPages` are pages of such a world and when
+they change; `simulate_refresh` refreshes them by a policy; `optimal_freshness` is the optimum for known change rates
+(Cho, Garcia-Molina: Effective page refresh policies for web crawlers, TODS 2003; Azar et al., PNAS 2018).
 """
 
 from collections.abc import Mapping
@@ -48,9 +49,9 @@ class ChangingPages:
 
     world: SyntheticWorld
     days: int
-    page_numbers: Ints
+    page_numbers: Ints  # of each row, the number of the page in the world
     rates: Floats  # changes a day
-    importance: Floats
+    importance: Floats  # standing, 0 to 1
 
     @classmethod
     def of(cls, world: SyntheticWorld, *, days: int) -> "ChangingPages":
@@ -88,18 +89,23 @@ UNKNOWN_RATE = 0.02  # changes per day, assumed until some page was fetched twic
 
 
 class FetchHistory:
-    """What is known from past fetches; on day 0 every page was fetched once."""
+    """What is known from past fetches, and when the copies become outdated; on day 0 every page was fetched once.
+
+    All arrays have one entry for each row of the pages; `out_links`, `yielded` and `link_score` are set by the caller.
+    """
 
     def __init__(self, pages: ChangingPages, *, rates: RateSource):
-        self._pages, self._rates = pages, rates
+        self._pages, self._rate_source = pages, rates
         count = len(pages)
         self._urls = [pages.world.url(number) for number in pages.page_numbers.tolist()]
-        self.fetched_at = np.zeros(count)
-        self.stale_from = pages.next_change(np.arange(count), 0.0)
-        self._fetches, self._changes = np.ones(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        self.out_links = np.zeros(count, dtype=np.int64)
-        self.yielded, self.link_score = np.full(count, np.nan), np.full(count, np.nan)
-        self._past: list[tuple[Ints, Floats, Bools]] = []
+        self.fetched_at = np.zeros(count)  # day of the last fetch
+        self.stale_from = pages.next_change(np.arange(count), 0.0)  # day of the first change after it
+        self._fetch_counts = np.ones(count, dtype=np.int64)
+        self._change_counts = np.zeros(count, dtype=np.int64)  # fetches that found the page changed
+        self.out_links = np.zeros(count, dtype=np.int64)  # number of links seen on it so far
+        self.yielded = np.full(count, np.nan)  # new links per day at the last fetch; NaN before the second
+        self.link_score = np.full(count, np.nan)  # sum of the in-links seen so far of those new links' targets
+        self._refetches: list[tuple[Ints, Floats, Bools]] = []  # rows, days since the fetch before, whether changed
 
     def table(self) -> HistoryTable:
         pages = self._pages
@@ -107,9 +113,9 @@ class FetchHistory:
             urls=self._urls,
             importance=pages.importance,
             fetched_at=self.fetched_at,
-            fetches=self._fetches,
-            changes=self._changes,
-            rate=pages.rates if self._rates == KNOWN else self._estimated(),
+            fetches=self._fetch_counts,
+            changes=self._change_counts,
+            rate=pages.rates if self._rate_source == KNOWN else self._estimated_rates(),
             out_links=self.out_links,
             yielded=self.yielded,
             link_score=self.link_score,
@@ -118,9 +124,9 @@ class FetchHistory:
     def fetch(self, rows: Ints, day: float) -> Bools:
         """Records a fetch of some pages; returns which of them have changed."""
         changed = self.stale_from[rows] <= day
-        self._past.append((rows, day - self.fetched_at[rows], changed))
-        self._fetches[rows] += 1
-        self._changes[rows] += changed
+        self._refetches.append((rows, day - self.fetched_at[rows], changed))
+        self._fetch_counts[rows] += 1
+        self._change_counts[rows] += changed
         self.fetched_at[rows] = day
         self.stale_from[rows] = self._pages.next_change(rows, day)
         return changed
@@ -131,16 +137,17 @@ class FetchHistory:
         days: Floats = np.maximum(0.0, np.minimum(self.stale_from[rows], end) - since)
         return days
 
-    def _estimated(self) -> Floats:
+    def _estimated_rates(self) -> Floats:
         count = len(self._pages)
-        if self._rates == UNUSED or not self._past:
+        if self._rate_source == UNUSED or not self._refetches:
             return np.full(count, UNKNOWN_RATE)
-        rows, intervals, changed = (np.concatenate(column) for column in zip(*self._past, strict=True))
+        rows, intervals, changed = (np.concatenate(column) for column in zip(*self._refetches, strict=True))
         return change_rates(rows, intervals, changed, pages=count, unknown_rate=UNKNOWN_RATE)
 
 
 class LinkDiscovery:
-    """The links seen on pages, and the pages created since the start that they lead to.
+    """The links seen on pages, and the pages created since the start that they lead to, with the authorities: the most
+    linked of them.
 
     authority_in_links: number of in-links from which a page is an authority.
     """
@@ -150,7 +157,7 @@ class LinkDiscovery:
         self._first_new_page, self._authority_in_links = len(pages.world.plan), authority_in_links
         start = pages.world
         self._seen_links = [set(start.links_of(number).targets.tolist()) for number in self._page_numbers]
-        self._in_links: dict[int, int] = {}
+        self._in_links: dict[int, int] = {}  # by page: how many links to it were seen
         for links in self._seen_links:
             for target in links:
                 self._in_links[target] = self._in_links.get(target, 0) + 1
@@ -159,10 +166,10 @@ class LinkDiscovery:
 
     def share_found(self, world: SyntheticWorld) -> float | None:
         """The share of the authorities created since the start that were found; None if there are none."""
-        born = int((world.plan.in_links[self._first_new_page :] >= self._authority_in_links).sum())
-        return len(self.new_authorities) / born if born else None
+        created_count = int((world.plan.in_links[self._first_new_page :] >= self._authority_in_links).sum())
+        return len(self.new_authorities) / created_count if created_count else None
 
-    def counts(self) -> Ints:
+    def link_counts(self) -> Ints:
         """The number of links seen on each page at its last fetch."""
         return np.array([len(links) for links in self._seen_links], dtype=np.int64)
 
@@ -198,7 +205,7 @@ def simulate_refresh(
     history = FetchHistory(pages, rates=rates)
     links = None if authority_in_links is None else LinkDiscovery(pages, authority_in_links=authority_in_links)
     if links is not None:
-        history.out_links += links.counts()
+        history.out_links += links.link_counts()
     fresh_days, found_changed, fetches = np.zeros(len(pages)), 0, 0
     weight = pages.importance / pages.importance.sum()
     curve = []
@@ -222,11 +229,12 @@ def simulate_refresh(
         "freshness": float(fresh.mean()),
         "weighted_freshness": float(weight @ fresh),
         "looks": fetches,
-        "found_changed": found_changed,
-        "new_pages": None if links is None else len(links.new_pages),
-        "new_authorities": None if links is None else len(links.new_authorities),
+        "found_changed": found_changed,  # number of looks
+        "new_pages": None if links is None else len(links.new_pages),  # number of pages found
+        "new_authorities": None if links is None else len(links.new_authorities),  # the same
+        # A share of all new authorities.
         "authorities_found": None if links is None else links.share_found(pages.world.at(float(pages.days))),
-        "curve": [round(value, 5) for value in curve],
+        "curve": [round(value, 5) for value in curve],  # weighted freshness, day by day
     }
 
 
@@ -241,7 +249,7 @@ def optimal_intervals(importance: Floats, rate: Floats, per_day: float) -> Float
 
     A page of importance μ that changes Δ times a day (`rate`) and is fetched every I days is fresh for
     (1 − e^{−ΔI})/(ΔI) of the time. At the optimum the marginal value of a fetch is the same for every page,
-    λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget.
+    λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget, `per_day` of all pages together.
     """
     max_value = importance / rate  # limit of the marginal value of a fetch for long intervals
     max_value_ratio = max_value.max() / max_value

@@ -29,11 +29,11 @@ class Truth:
     """Ground truth about the pages of a world, independent of the crawler's judgement; None for what is unknown."""
 
     is_relevant: Callable[[Url], bool] | None = None
-    targets: frozenset[Url] | None = None
+    targets: frozenset[Url] | None = None  # the pages to be found
     similarity: Callable[[Url], OptionalFloat] | None = None  # to the topic
     rank: Callable[[Url], OptionalFloat] | None = None  # in the pool of all crawls, 1 is best
     standing: Callable[[Url], OptionalFloat] | None = None  # ln(1 + in-links)
-    directory_sites: frozenset[str] | None = None
+    directory_sites: frozenset[str] | None = None  # of pages that the world's directory lists
     earlier: frozenset[Url] | None = None  # pages of the crawl to compare with, for novelty and overlap
 
 
@@ -92,16 +92,16 @@ class Measure:
 
 def _running_means(values: Iterable[OptionalFloat]) -> Iterator[float]:
     """The running mean of the known values."""
-    total, known = 0.0, 0
+    total, known_count = 0.0, 0
     for value in values:
         if value is not None and not math.isnan(value):
             total += value
-            known += 1
-        yield total / known if known else math.nan
+            known_count += 1
+        yield total / known_count if known_count else math.nan
 
 
-def _mean_of_pages(steps: Iterable[Step], known: Callable[[Url], OptionalFloat]) -> Iterator[float]:
-    return _running_means(known(step.url) for step in steps)
+def _mean_of_pages(steps: Iterable[Step], value_of: Callable[[Url], OptionalFloat]) -> Iterator[float]:
+    return _running_means(value_of(step.url) for step in steps)
 
 
 def _share_found(steps: Iterable[Step], wanted: Set[Url]) -> Iterator[float]:
@@ -116,8 +116,8 @@ def _number_found(steps: Iterable[Step], wanted: Set[Url]) -> Iterator[float]:
         yield float(len(found))
 
 
-def _share_outside(steps: Iterable[Step], known: Set[Url]) -> Iterator[float]:
-    return _running_means(step.url not in known for step in steps)
+def _share_outside(steps: Iterable[Step], earlier: Set[Url]) -> Iterator[float]:
+    return _running_means(step.url not in earlier for step in steps)
 
 
 def _number_of_sites(steps: Iterable[Step], _: None) -> Iterator[float]:
@@ -127,14 +127,14 @@ def _number_of_sites(steps: Iterable[Step], _: None) -> Iterator[float]:
         yield float(len(sites))
 
 
-def _share_of_sites(steps: Iterable[Step], listed: Set[str]) -> Iterator[float]:
-    sites, number_listed = set[Hashable](), 0
+def _share_of_sites(steps: Iterable[Step], directory_sites: Set[str]) -> Iterator[float]:
+    sites, listed_count = set[Hashable](), 0
     for step in steps:
         site = _site(step.url)
         if site not in sites:
             sites.add(site)
-            number_listed += site in listed
-        yield number_listed / len(sites)
+            listed_count += site in directory_sites
+        yield listed_count / len(sites)
 
 
 def _site(url: Url) -> Hashable:

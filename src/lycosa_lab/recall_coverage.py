@@ -19,8 +19,8 @@ from lycosa_lab.page_cache import PageCache
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 BUDGETS = (0.03, 0.06, 0.12, 0.25, 0.5, 0.8)  # shares of the reachable pages
-MIN_TOPIC_PAGES = 25  # of a topic
-SEEDS = 5
+MIN_TOPIC_PAGES = 25  # of a topic for which to crawl
+SEED_COUNT = 5  # URLs from which each crawl starts
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class TopicWorld:
     """A world, one of its topics, and the seeds of crawls for it.
 
     relevant: the reachable pages of the topic.
-    reachable: the number of reachable pages.
+    reachable_count: the number of all reachable pages.
     """
 
     world: SyntheticWorld
     seeds: Sequence[Url]
     relevant: frozenset[Url]
-    reachable: int
+    reachable_count: int
 
 
 @dataclass(frozen=True)
 class RecallCheck:
     """The estimate at one point of a crawl, and the truth."""
 
-    pages: int
+    pages: int  # fetched so far
     true_recall: float
     estimate: RecallEstimate
 
@@ -56,13 +56,13 @@ class RecallCrawl:
     """One crawl: a check at each of `BUDGETS`, and the first at which it could have stopped, if any."""
 
     strategy: str
-    seed: int
+    seed: int  # of the random world (`random_topic_world`)
     checks: Sequence[RecallCheck]
     stop: RecallCheck | None
 
 
 def random_topic_world(seed: int) -> TopicWorld:
-    """A random world for each seed: size, number of topics, topical locality of links, topic and seeds are drawn."""
+    """A world for each random seed: size, number of topics, locality of links by topic, topic and seeds are drawn."""
     rng = random.Random(seed)
     world = SyntheticWorld(
         pages=rng.choice((600, 900, 1_500)),
@@ -74,7 +74,7 @@ def random_topic_world(seed: int) -> TopicWorld:
     for url in world.urls():
         by_topic[world.topic(url)].append(url)
     on_topic = rng.choice([urls for urls in by_topic.values() if len(urls) >= MIN_TOPIC_PAGES])
-    seeds = rng.sample(on_topic, SEEDS)
+    seeds = rng.sample(on_topic, SEED_COUNT)
     reachable = _reachable(world, seeds)
     return TopicWorld(world, seeds, frozenset(reachable.intersection(on_topic)), len(reachable))
 
@@ -93,6 +93,7 @@ def _reachable(world: SyntheticWorld, seeds: Iterable[Url]) -> set[Url]:
 def recall_crawl(topic_world: TopicWorld, strategy: str, *, seed: int, cache: PageCache, target: float) -> RecallCrawl:
     """Crawls a world until the largest budget is used up.
 
+    seed: that of the random world, for the record.
     target: the recall at which it might have stopped.
     """
     estimator, frontier = RecallEstimator(), SequentialFrontier()
@@ -102,10 +103,10 @@ def recall_crawl(topic_world: TopicWorld, strategy: str, *, seed: int, cache: Pa
         frontier,
         observe=estimator.add,
     )
-    check_points = {max(1, round(share * topic_world.reachable)) for share in BUDGETS}
+    check_points = {max(1, round(share * topic_world.reachable_count)) for share in BUDGETS}
     checks: list[RecallCheck] = []
     stop: RecallCheck | None = None
-    found = pages = 0
+    found = pages = 0  # relevant pages, and all pages, fetched so far
 
     def assess(candidate: Candidate, fetch: Fetch) -> Visit:
         page = cache.read(candidate.url)
@@ -118,7 +119,7 @@ def recall_crawl(topic_world: TopicWorld, strategy: str, *, seed: int, cache: Pa
         found += candidate.url in topic_world.relevant
         if not (pages in check_points or stop is None):
             continue
-        estimate = estimator.estimate(WaitingSample(1, frontier.priorities()))
+        estimate = estimator.estimate(WaitingSample(1, frontier.priorities()))  # every waiting URL: one in 1
         if estimate is None:
             continue
         check = RecallCheck(pages, found / len(topic_world.relevant), estimate)

@@ -22,7 +22,7 @@ class PageHistory(Struct, frozen=True, gc=False):
 
     out_links: int  # seen on it so far
     yielded: float = nan  # new links per day at the last fetch; NaN before the second
-    link_score: float = nan  # sum of the known in-links of those links' targets; NaN before the second
+    link_score: float = nan  # sum of the in-links seen so far of those new links' targets; NaN before the second
 
 
 Weight = Callable[[PageHistory], float]
@@ -49,16 +49,16 @@ class UniformSampler:
 
     def __init__(self, random: Random):
         self._random = random
-        self._pages = 0
+        self._page_count = 0
 
     def add(self, history: PageHistory) -> None:
-        self._pages += 1
+        self._page_count += 1
 
     def update(self, page: int, history: PageHistory) -> None:
         pass
 
     def draw(self) -> int:
-        return int(self._random.random() * self._pages)
+        return int(self._random.random() * self._page_count)
 
 
 class FenwickTree:

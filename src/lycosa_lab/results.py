@@ -33,7 +33,7 @@ class Claim(Struct, frozen=True):
     paper: str | None  # what the paper reports
     measured: str
     holds: bool | None  # None if only reported
-    p: float | None = None
+    p: float | None = None  # p-value of the test, if there is one
     reason: str = ""  # why it likely does not hold here
 
 
@@ -58,11 +58,11 @@ class Results(Struct, frozen=True):
 
     study: str
     scale: str  # of the sizes of the study, such as "small"
-    seed: int
-    world: Mapping[str, JsonValue]
+    seed: int  # of all random choices
+    world: Mapping[str, JsonValue]  # its name and options
     claims: Sequence[Claim]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
-    seconds: float
+    seconds: float  # that the study took
 
 
 def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *, summary: str) -> None:

@@ -1,4 +1,4 @@
-"""A sparse matrix of terms of pages, and their similarity to a topic, with weights from all pages together.
+"""A sparse matrix of terms of pages, and their similarity to a topic, with weights from all pages together, the pool.
 
 Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, sections 4.2 and 4.3. The pool must
 contain each page once, even if several crawlers fetched it. Words of the topic that no page has get weight 0; a

@@ -15,7 +15,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Url, Visit
 
 Read = Callable[[Url], Page | None]
-Judge = Callable[[Page], float]
+Judge = Callable[[Page], float]  # gives a page its relevance, or another score
 
 
 class Step(Struct, frozen=True, gc=False):

@@ -81,16 +81,17 @@ class LeadTest:
 
 def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, lower_is_better: bool = False) -> LeadTest:
     """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
-    worst, ahead, tests = 0.0, 0, 0
+    largest_p, ahead_count, test_count = 0.0, 0, 0
     for row in pairs:
         if leader not in (row["first"], row["second"]) or not {row["first"], row["second"]} & set(others):
             continue
         difference = row["difference"] or 0.0
         if row["first"] != leader:
             difference = -difference
-        ahead += (difference < 0) if lower_is_better else (difference > 0)
-        worst, tests = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"]), tests + 1
-    return LeadTest(ahead == len(others), worst if tests else 1.0)
+        ahead_count += (difference < 0) if lower_is_better else (difference > 0)
+        largest_p = max(largest_p, 1.0 if row["holm_p"] is None else row["holm_p"])
+        test_count += 1
+    return LeadTest(ahead_count == len(others), largest_p if test_count else 1.0)
 
 
 def ranked_by_mean(scores: Scores, *, lower_is_better: bool = False) -> list[str]:

@@ -1,5 +1,8 @@
 """The test bed of the utility studies: in-link counts, examples and standing models of each topic, and judged crawls.
 
+Status is ln(1 + in-links) of a page. Standing is status on a scale from 0 to 1, a logistic function that is 0.5 where
+status is θ.
+
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 5.1.
 """
 
@@ -36,7 +39,7 @@ from .topics import directory_sites, listed_urls
 SCALES: Mapping[str, dict[str, Any]] = {  # shared by the studies on this test bed
     "small": {
         "topics": 10,
-        "pages": 1_000,
+        "pages": 1_000,  # of a crawl
         "examples": 60,  # of each kind: good and bad, to learn from and held out
         "explored": 100,  # pages of each topic from which theta is taken
         "sampled": 30,  # random pages of each block whose status counts
@@ -120,6 +123,8 @@ def examples_of(world: StudyWorld, *, topics: int, per_class: int, seed: int) ->
 
     Good pages are those listed under the topic; if there are too few, other pages on the topic are drawn. At least half
     of a topic's pages are left to be found. Bad pages are listed under other topics.
+
+    topics: how many, at most.
     """
     if topics < 2:
         raise UsageError(
@@ -230,7 +235,10 @@ def prepare_test_bed(
     other: InLinkCounts | None = None,
     topics: int | None = None,
 ) -> TestBed:
-    """Chooses the examples of each topic and trains standing models by each source of in-links."""
+    """Chooses the examples of each topic and trains standing models by each source of in-links.
+
+    topics: how many, at most; those of `size` unless given.
+    """
     chosen = examples_of(world, topics=topics or size["topics"], per_class=size["examples"], seed=seed)
     cache = PageCache(world, capacity=PAGES_CACHED)
     models, other_models = (
@@ -306,8 +314,8 @@ class TopicCrawls:
         self.relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
         self._cross_validated = _cross_validated(bed, examples)
         self.evaluator = train(bed.pages(examples.held_out_good), bed.pages(examples.held_out_bad), seed=bed.seed)
-        self._standings: tuple[StandingModels, ...] = (bed.models, *((bed.other_models,) if bed.other_models else ()))
-        self._models = [standing.models[examples.topic] for standing in self._standings]
+        self._by_source: tuple[StandingModels, ...] = (bed.models, *((bed.other_models,) if bed.other_models else ()))
+        self._models = [standing.models[examples.topic] for standing in self._by_source]
         self._scored: dict[Url, ScoredPage | None] = {}
         self._links: dict[Url, Link] = {}  # one per target, to share memory between pages
 
@@ -339,8 +347,9 @@ class TopicCrawls:
         assert scored is not None  # it was crawled
         return scored
 
-    def run(self, strategy: Strategy, *, pages: int, source: int = 0) -> tuple[list[Step], list[float]]:
-        """The steps of a crawl guided by the models of one source of in-links, and α after each where there is one."""
+    def run(self, strategy: Strategy, *, pages: int, source_index: int = 0) -> tuple[list[Step], list[float]]:
+        """The steps of a crawl of `pages` pages, guided by the model of one source of in-links (0, or 1 for the second
+        one of the test bed), and the weight α of topicality after each step, for strategies that have one."""
         steps: list[Step] = []
         alphas: list[float] = []
         for step in crawl(
@@ -348,7 +357,7 @@ class TopicCrawls:
             self.examples.good,
             read=self.read,
             judge=lambda page: self._scored_page(page.url).relevance,
-            standing=lambda page: self._scored_page(page.url).standings[source],
+            standing=lambda page: self._scored_page(page.url).standings[source_index],
             pages=pages,
         ):
             steps.append(step)
@@ -356,13 +365,16 @@ class TopicCrawls:
                 alphas.append(strategy.alpha)
         return steps, alphas
 
-    def run_and_measure(self, strategy: Strategy, *, pages: int, source: int = 0) -> JsonValue:
+    def run_and_measure(self, strategy: Strategy, *, pages: int, source_index: int = 0) -> JsonValue:
         """The measures of a crawl, with status from the source of in-links that guided it."""
-        return self.measure(*self.run(strategy, pages=pages, source=source), pages=pages, source=source)
+        steps, alphas = self.run(strategy, pages=pages, source_index=source_index)
+        return self.measure(steps, alphas, pages=pages, source_index=source_index)
 
-    def measure(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> JsonValue:
+    def measure(
+        self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source_index: int = 0
+    ) -> JsonValue:
         """The measures of a crawl of `pages` pages, with status from a source of in-links."""
-        bed, status = self._bed, self._standings[source].source.status
+        bed, status = self._bed, self._by_source[source_index].source.status
         sample = self._sample(steps, bed.size["sampled"], bed.size["of"])
         status_by_url = {url: status(url) for url in sample}
         truth = Truth(
@@ -414,7 +426,7 @@ class TopicCrawls:
 
     def true_standing(self, url: Url) -> float:
         """The standing of a page by its true in-links, 1 / (1 + e^(θ − ln(1 + in-links))); 0 if unknown."""
-        standing = self._standings[0]
+        standing = self._by_source[0]
         status = standing.source.status(url)
         return 0.0 if status is None else 1.0 / (1.0 + exp(standing.theta - status))
 
@@ -425,7 +437,7 @@ class TopicCrawls:
     def model_quality(self) -> JsonValue:
         """The accuracy of the evaluation classifier on the crawler's examples, and the rank correlation of the
         standing model on held-out ones."""
-        bed, examples, standing = self._bed, self.examples, self._standings[0]
+        bed, examples, standing = self._bed, self.examples, self._by_source[0]
         good, bad = bed.pages(examples.good), bed.pages(examples.bad)
         correct = sum(self.evaluator.relevance(page) >= RELEVANT for page in good)
         correct += sum(self.evaluator.relevance(page) < RELEVANT for page in bad)

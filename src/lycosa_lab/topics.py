@@ -16,8 +16,8 @@ from lycosa.vocabulary.records import Codes, Page, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa_lab.worlds import Category, StudyWorld
 
-SEEDS = 10
-MIN_ENTRIES = 5
+SEEDS = 10  # of a topic
+MIN_ENTRIES = 5  # of a category of the directory that becomes a topic
 
 
 class DirectoryTopic(Struct, frozen=True):
@@ -33,7 +33,7 @@ class DirectoryTopic(Struct, frozen=True):
         return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem="porter")
 
 
-def topics_of(world: StudyWorld, limit: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:
+def topics_of(world: StudyWorld, limit: int, *, seed_count: int = SEEDS) -> list[DirectoryTopic]:
     """The first leaves of the directory that list at least five pages: their first pages are the seeds."""
     chosen = [category for category in world.directory() if len(category.entries) >= MIN_ENTRIES][:limit]
     if len(chosen) < 2:
@@ -41,11 +41,11 @@ def topics_of(world: StudyWorld, limit: int, *, seeds: int = SEEDS) -> list[Dire
             f"the world {world.name} has {len(chosen)} topics with {MIN_ENTRIES} pages or more, and at least 2 are"
             " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
-    return [_topic(category, seeds) for category in chosen]
+    return [_topic(category, seed_count) for category in chosen]
 
 
-def _topic(category: Category, seeds: int) -> DirectoryTopic:
-    first, rest = category.entries[:seeds], category.entries[seeds:]
+def _topic(category: Category, seed_count: int) -> DirectoryTopic:
+    first, rest = category.entries[:seed_count], category.entries[seed_count:]
     return DirectoryTopic(
         category.name,
         tuple(entry.url for entry in first),
@@ -110,7 +110,12 @@ def _needs(entry: Entry) -> str:
 
 
 def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
-    """A strategy, with those of topic words, pages, buffer and seed that its constructor accepts."""
+    """A strategy, with those of topic words, pages, buffer and seed that its constructor accepts.
+
+    pages: the length of the crawl.
+    buffer: how many candidates may wait; None for the value of the strategy.
+    seed: of random choices.
+    """
     entry = find_strategy(name)
     available = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
     if name in STRATEGIES and entry.make is not InfoSpiders:

@@ -1,5 +1,8 @@
 """A crawl that tracks a graph whose links change over time, mixing fetches of new pages and refetches.
 
+A page shows its links of a window of time, such as the last week. The targets of a crawl at a given time are the pages
+to which most pages link then. Times are seconds.
+
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
 """
 
@@ -80,7 +83,7 @@ class Tracker:
     again; if there is none of one kind, one of the other.
 
     expansion, policy: how new pages and refetches are chosen, by their names in `EXPANSIONS` and `RECRAWL_SAMPLERS`.
-    seconds_per_day: of the unit of yields, new links per day.
+    seconds_per_day: the length of what counts as a day, which depends on the graph; yields are new links per day.
     """
 
     def __init__(
@@ -95,9 +98,9 @@ class Tracker:
         self._seconds_per_day = seconds_per_day
         self._pages: list[Url] = []  # that were fetched, in the order of their first fetch
         self._rows: dict[int, int] = {}  # of each page that was fetched, its index in `_pages`
-        self._fetched_at: list[float] = []
-        self._last_spans: list[tuple[int, int]] = []  # positions of the links that the latest fetch has shown
-        self._links_seen: list[set[int]] = []  # by any fetch
+        self._fetched_at: list[float] = []  # the latest time
+        self._last_spans: list[tuple[int, int]] = []  # positions in the graph of the links shown by the latest fetch
+        self._links_seen: list[set[int]] = []  # of each page that was fetched, by any fetch
         self._in_links = [0] * len(graph)  # seen so far
         self.is_crawled = np.zeros(len(graph), np.bool_)
         self.is_known = np.zeros(len(graph), np.bool_)
@@ -138,14 +141,14 @@ class Tracker:
             self._links_seen.append(set(new))
             self.is_crawled[page] = self.is_known[page] = True
             self._recrawl_sampler.add(PageHistory(len(new)))
-        targets = cast("tuple[Url, ...]", tuple(new))
-        links = tuple(map(Link, targets))
+        new_links = cast("tuple[Url, ...]", tuple(new))
+        links = tuple(map(Link, new_links))
         return Visit(
             candidate,
             fetch,
             Page(candidate.url, "", "", "", _NO_WORDS, links),
             change=change,
-            new_links=targets if change else (),
+            new_links=new_links if change else (),
         )
 
     def _compare(self, row: int, span: tuple[int, int], time: float) -> list[int]:
@@ -207,7 +210,10 @@ def track(
     crawls_a_day: float,
     seconds_per_day: float,
 ) -> Iterator[TrackingPoint]:
-    """Runs a crawl of `crawls_a_day` pages a day, sources first; yields its measures at each moment."""
+    """Runs a crawl of `crawls_a_day` pages a day, from the time `begin` on; yields its measures at each moment.
+
+    sources: the pages that are fetched first.
+    """
     for source in sources:
         tracker.fetch(source, begin)
     done = len(sources)

@@ -21,7 +21,7 @@ class Endpoint(NamedTuple):
 
 
 def parse_endpoint(text: str) -> Endpoint | None:
-    """The endpoint that a text names; None if it is malformed, as if a label of the host is empty or too long."""
+    """The endpoint that a text names; None if it is malformed, or a label of its host is empty or too long."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

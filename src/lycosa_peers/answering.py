@@ -23,7 +23,10 @@ HITS_PER_COST = 10  # hits that count as one request
 
 
 class Answering:
-    """Answers from its own content, then from the indexes it holds, else forwards (BuddyNet, section 5.3.5)."""
+    """Answers from its own content, then from the indexes it holds, else forwards (BuddyNet, section 5.3.5).
+
+    A query with the walker number `DIRECT` was sent straight to this node by its asker, and is not forwarded.
+    """
 
     def __init__(self, state: NodeState, forwarding: Forwarding):
         self._state = state

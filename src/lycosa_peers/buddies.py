@@ -94,8 +94,11 @@ def _rank(buddy: Buddy) -> tuple[int, int]:
 class HeldIndexes:
     """The indexes of other peers that a node holds, by its own choice (section 5.3.3).
 
-    `checkpoint` gets the peers wanted now. A peer that was also wanted at the last checkpoint is asked for its index,
-    or for the changes if its index is held; indexes of other peers are dropped. Unrequested indexes are rejected.
+    At regular checkpoints, `checkpoint` gets the peers whose indexes are wanted now. A peer that was also wanted at the
+    last checkpoint is asked for its index, or for the changes if its index is held; indexes of other peers are dropped.
+    Unrequested indexes are rejected. Nothing is saved at a checkpoint.
+
+    refresh_checkpoints: checkpoints between two requests for the changes of an index; 0: only `refresh` requests them.
     """
 
     def __init__(self, *, refresh_checkpoints: int = 1, request_at_once: bool = False):
@@ -104,7 +107,7 @@ class HeldIndexes:
         self._held: dict[PeerName, ContentSummary] = {}
         self._wanted: set[PeerName] = set()  # at the last checkpoint
         self._asked: dict[PeerName, int | None] = {}  # requested indexes, and the version held then
-        self._checkpoints = 0
+        self._checkpoints = 0  # so far
 
     def __contains__(self, name: PeerName) -> bool:
         return name in self._held
@@ -125,10 +128,10 @@ class HeldIndexes:
         refreshes = self.refresh_checkpoints > 0 and self._checkpoints % self.refresh_checkpoints == 0
         due: list[tuple[PeerName, int | None]] = []
         for name in wanted:
-            held = self._held.get(name)
-            if held is not None:
+            summary = self._held.get(name)
+            if summary is not None:
                 if refreshes:
-                    due.append((name, held.version))
+                    due.append((name, summary.version))
             elif self.request_at_once or name in self._wanted:
                 due.append((name, None))
         self._wanted = set(wanted)
@@ -137,11 +140,11 @@ class HeldIndexes:
 
     def refresh(self, name: PeerName) -> list[tuple[PeerName, int | None]]:
         """The same for a peer whose index was found to be wrong; empty if a request is pending."""
-        held = self._held.get(name)
-        if held is None or name in self._asked:
+        summary = self._held.get(name)
+        if summary is None or name in self._asked:
             return []
-        self._asked[name] = held.version
-        return [(name, held.version)]
+        self._asked[name] = summary.version
+        return [(name, summary.version)]
 
     def store(
         self,
@@ -153,13 +156,13 @@ class HeldIndexes:
         """Stores a requested index; False for any other. ValueError if it is malformed."""
         if sender not in self._asked:
             return False
-        held = self._held.get(sender)
+        known = self._held.get(sender)
         if index.since is None:
             summary = unpack(index.packed, index.version)
-        elif held is None or index.since != held.version or index.since != self._asked[sender]:
+        elif known is None or index.since != known.version or index.since != self._asked[sender]:
             return False
         else:
-            summary = update(held, index.packed, index.version)
+            summary = update(known, index.packed, index.version)
         del self._asked[sender]
         self._held[sender] = summary
         return True
@@ -177,15 +180,15 @@ class HeldIndexes:
         for name in (self._held.keys() | self._asked.keys()) - set(wanted):
             self.drop(name)
 
-    def state_without_indexes(self) -> "HeldState":
+    def state_without_indexes(self) -> "SavedIndexes":
         """The small part of the state, which changes at every checkpoint."""
-        return HeldState({}, sorted(self._wanted), self._checkpoints)
+        return SavedIndexes({}, sorted(self._wanted), self._checkpoints)
 
-    def state(self) -> "HeldState":
-        held = {name: (summary.version, summary.packed()) for name, summary in self._held.items()}
-        return HeldState(held, sorted(self._wanted), self._checkpoints)
+    def state(self) -> "SavedIndexes":
+        indexes = {name: (summary.version, summary.packed()) for name, summary in self._held.items()}
+        return SavedIndexes(indexes, sorted(self._wanted), self._checkpoints)
 
-    def restore(self, state: "HeldState", unpack: Callable[[bytes, int], ContentSummary]) -> None:
+    def restore(self, state: "SavedIndexes", unpack: Callable[[bytes, int], ContentSummary]) -> None:
         """Restores a saved state; unreadable indexes are dropped."""
         self._held = {}
         for name, (version, packed) in state.held.items():
@@ -194,9 +197,9 @@ class HeldIndexes:
         self._wanted, self._checkpoints, self._asked = set(state.wanted), state.checkpoints, {}
 
 
-class HeldState(Struct, frozen=True):
-    """The saved form of held indexes."""
+class SavedIndexes(Struct, frozen=True):
+    """The saved form of `HeldIndexes`."""
 
     held: dict[PeerName, tuple[int, bytes]] = {}  # version and packed index
     wanted: list[PeerName] = msgspec.field(default_factory=list)  # owners of the indexes wanted at the last checkpoint
-    checkpoints: int = 0
+    checkpoints: int = 0  # number of checkpoints so far

@@ -1,4 +1,8 @@
-"""How a node learns whom to ask: credit for answers, demotion for failures, and indexes of long-term buddies."""
+"""How a node learns whom to ask: credit for answers, demotion for failures, and indexes of long-term buddies.
+
+A checkpoint is a moment, at regular intervals, at which a node requests the indexes that it wants to hold; nothing is
+saved then.
+"""
 
 from .messages import Envelope, Index, IndexRequest, PeerName
 from .search import Answer, Failure
@@ -10,12 +14,12 @@ class BuddyPolicy:
 
     def __init__(self, state: NodeState):
         self._state = state
-        self.next_checkpoint = float("inf")
+        self.next_checkpoint = float("inf")  # the time of it
 
     # ------------------------------------------------------------ credit
 
     def credit(self, answer: Answer) -> None:
-        """Counts a good answer for its provider, or for the peer that named the provider, as the options choose."""
+        """Counts a good answer for its provider, or for the peer that named it (`via`), as the options choose."""
         state = self._state
         if not state.options.keeps_buddies:
             return
@@ -36,8 +40,8 @@ class BuddyPolicy:
     def provider_failed(
         self, provider: PeerName, reason: Failure, now: float, via: PeerName | None = None
     ) -> list[Envelope]:
-        """Handles a provider that did not deliver what it, or `via`, claimed: it is demoted, unless it merely lacks the
-        item, and its held index is refreshed if that was wrong."""
+        """Handles a provider that did not deliver what it claimed, or what the peer `via` claimed of it: it is demoted,
+        unless it merely lacks the item, and its held index is refreshed if that was wrong."""
         state = self._state
         state.counts[f"failed_{reason}"] += 1
         if reason is Failure.WRONG:

@@ -59,9 +59,9 @@ class Channel(asyncio.Protocol):
         self.peer: str = ""  # empty until the handshake is done
         self.is_outgoing = is_outgoing  # whether this side dialled
         self.address = address  # dialled, or of the other side
-        self.last_heard = 0.0
+        self.last_heard = 0.0  # time of the last frame, by the clock of the event loop
         self.is_open = False
-        self.opened_at = 0.0
+        self.opened_at = 0.0  # by the same clock
         self._handler = handler
         self._frames = FrameReader()  # may contain unprocessed frames
         self._had_partial_frame = False  # whether there was an unfinished frame when the timer was set

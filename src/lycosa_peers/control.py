@@ -31,10 +31,12 @@ class PeerRequest(Struct, frozen=True, omit_defaults=True):
     """A command to the peer."""
 
     do: Literal["search", "fetch", "show"]
+    # Of `search`
     words: Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)] = ""
-    max_hits: Annotated[int, Meta(ge=1, le=100)] = msgspec.field(default=10, name="most")
-    enough: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    timeout: Annotated[float, Meta(gt=0, le=60)] = msgspec.field(default=2.0, name="deadline")
+    max_hits: Annotated[int, Meta(ge=1, le=100)] = msgspec.field(default=10, name="most")  # of each peer
+    enough: Annotated[int, Meta(ge=1, le=10_000)] = 10  # different hits at which the search stops
+    timeout: Annotated[float, Meta(gt=0, le=60)] = msgspec.field(default=2.0, name="deadline")  # seconds
+    # Of `fetch`
     provider: Contact | None = None
     url: str = ""
 
@@ -43,7 +45,7 @@ class PeerReply(Struct, frozen=True, omit_defaults=True):
     """One line of the answer to a request."""
 
     progress: SearchProgress | None = msgspec.field(default=None, name="searched")
-    body: bytes | None = None
+    body: bytes | None = None  # of `fetch`: the page as a WARC record; None: not delivered
     status: JsonValue = msgspec.field(default=None, name="told")  # of `show`
     error: str = ""
     is_over: bool = False

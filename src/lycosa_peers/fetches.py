@@ -41,7 +41,7 @@ class PendingFetch(Struct, frozen=True):
     provider: Contact
     item: Item
     until: float
-    search: int | None  # the search it is for
+    search_id: int | None  # of the search it is for; None for a fetch of the user, or of a sample
 
 
 class Fetches:
@@ -58,7 +58,7 @@ class Fetches:
         return number in self._pending
 
     def start(
-        self, provider: Contact, item: Item, now: float, search: int | None = None, *, wait: float = 0.0
+        self, provider: Contact, item: Item, now: float, search_id: int | None = None, *, wait: float = 0.0
     ) -> tuple[int, list[Envelope]]:
         """Requests an item from a provider; returns the number of the fetch, and what to send.
 
@@ -68,7 +68,7 @@ class Fetches:
         for oldest in list(islice(self._pending, max(0, len(self._pending) + 1 - MAX_FETCHES))):
             # It times out at the next tick, which is due now: then whoever waits for it learns that it has failed.
             self._pending[oldest] = replace(self._pending[oldest], until=min(self._pending[oldest].until, now))
-        self._pending[number] = PendingFetch(provider, item, now + (wait or self._state.options.fetch_wait), search)
+        self._pending[number] = PendingFetch(provider, item, now + (wait or self._state.options.fetch_wait), search_id)
         self._state.counts["fetches"] += 1
         return number, [Envelope(provider.name, FetchRequest(number, item), provider.address)]
 

@@ -17,6 +17,9 @@ class Forwarding:
     A walker arrives via others, who may have been deceived: nobody is penalised for its content, nor for repetition.
     Nobody, not even its user, can make this node send a peer more than the peer accepts from one sender: queries sent
     for others leave half of that rate free, and answers are limited separately, by receiver and by forwarder.
+    A query with the walker number `DIRECT` is for its receiver alone.
+
+    seed: of the pseudo-random choice of the neighbour that a walker is sent to.
     """
 
     def __init__(self, state: NodeState, seed: int):

@@ -105,7 +105,7 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
     """The answer to a query. `hits` are at `provider`, which is the sender or a peer whose index it holds; `elsewhere`
     are peers that may have it by their indexes. With neither, the sender knows no provider."""
 
-    query: _Number
+    query: _Number  # its id
     provider: Contact
     hits: Annotated[tuple[PeerHit, ...], Meta(max_length=MAX_HITS)] = ()
     elsewhere: _Contacts = ()
@@ -146,7 +146,7 @@ class FetchRequest(_Message, frozen=True, array_like=True, tag="fetch"):
 class Fetched(_Message, frozen=True, array_like=True, tag="fetched"):
     """An item; `body` is None if the sender lacks it."""
 
-    id: _Number
+    id: _Number  # of the fetch
     item: Item
     body: bytes | None = None
 

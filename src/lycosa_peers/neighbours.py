@@ -10,7 +10,10 @@ NETWORK_ONE_IN = 4  # one in so many neighbours, at most, may be a stranger of t
 
 
 class Neighbours:
-    """Neighbours in the order in which they joined, which of them are down, and other known peers."""
+    """Neighbours in the order in which they joined, which of them are down, and other known peers.
+
+    min_size, max_size: with fewer neighbours that are up, others are looked for; with more, newcomers are refused.
+    """
 
     def __init__(self, *, min_size: int, max_size: int):
         self.min_size = min_size
@@ -20,8 +23,8 @@ class Neighbours:
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
         self.awaited: set[PeerName] = set()  # pinged or asked to join, and not answered yet
         self.silent: dict[PeerName, int] = {}  # consecutive unanswered pings
-        self.address_groups: dict[PeerName, str] = {}  # of connected peers: `addresses.address_group`
-        self._known: OrderedDict[PeerName, str] = OrderedDict()
+        self.address_groups: dict[PeerName, str] = {}  # the networks of connected peers: `addresses.address_group`
+        self._known: OrderedDict[PeerName, str] = OrderedDict()  # addresses of known peers, neighbours among them
 
     def __contains__(self, name: PeerName) -> bool:
         return name in self._addresses

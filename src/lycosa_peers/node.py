@@ -15,7 +15,7 @@ It is made of parts, each with its own state, around the `NodeState` that they s
     Probes                whether what strangers claim is true
     Answering             queries, index requests and fetches of others
     Forwarding            which queries are taken, where they go next, how many
-    BuddyPolicy           whom to ask first, and whose indexes to hold
+    BuddyPolicy           whom to ask first, and whose indexes to hold, which it requests at regular checkpoints
     Membership            neighbours on the overlay
 
 Buddy lists and indexes serve the node that keeps them; it holds nothing for the sake of others.
@@ -240,7 +240,7 @@ class Node:
             case Query():
                 if message.origin.name != state.name:
                     return self.answering.answer_query(sender, message, now)
-                if self.probes.has_trap(message.id):
+                if self.probes.is_trap_query(message.id):
                     return self.probes.trap_ended(message.id, now)
                 return self.searches.walker_returned(sender, message, now)
             case Response():

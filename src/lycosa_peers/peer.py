@@ -26,8 +26,8 @@ from .search import Answers, Stage
 from .shared_collection import UPDATE_SECONDS, SharedCollection, SummaryUpdates
 from .state_files import StateFiles
 
-SAVE_SECONDS, SWEEP_SECONDS = 5.0, 30.0
-PINS_FILE = "pins.json"
+SAVE_SECONDS, SWEEP_SECONDS = 5.0, 30.0  # between two times at which the state is saved, and idle channels are closed
+PINS_FILE = "pins.json"  # the name of the peer that first answered at each endpoint
 JOIN_SECONDS = 10.0  # between two attempts
 ACCEPT_SECONDS = 1.0  # that a peer has to accept us as a neighbour
 
@@ -83,7 +83,7 @@ class Peer:
             self.counts["state_lost"] += 1
             notify(f"what was kept of other peers in {folder.path(file)} cannot be read; starting without")
         self._tasks: set[asyncio.Task[None]] = set()
-        self._searches = 0  # running
+        self._running_searches = 0
         self._last_error = ""  # reported to the user
 
     # ------------------------------------------------------------ beginning and ending
@@ -136,29 +136,29 @@ class Peer:
 
     async def search(self, words: str, *, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
         """The progress of a search: first the hits of our own collection, finally all that arrived in time."""
-        if self._searches >= self._options.searches:
-            raise LycosaError(f"{self._searches} searches are under way, which is the limit; try again later")
-        self._searches += 1
+        if self._running_searches >= self._options.searches:
+            raise LycosaError(f"{self._running_searches} searches are under way, which is the limit; try again later")
+        self._running_searches += 1
         try:
             async for progress in self._progress(words, max_hits, enough, timeout):
                 yield progress
         finally:
-            self._searches -= 1
+            self._running_searches -= 1
 
     async def _progress(self, words: str, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        number, outgoing = self.node.ask(words, began, max_hits=max_hits, enough=enough, timeout=timeout)
+        query_id, outgoing = self.node.ask(words, began, max_hits=max_hits, enough=enough, timeout=timeout)
         self._report_content_error()
         self.runner.send_all(outgoing)
-        yielded, answers = -1, self.node.answers(number)
+        answers_yielded, answers = -1, self.node.answers(query_id)
         while answers is not None:
             left = began + timeout - loop.time()
-            now = self.node.answers(number)  # None if evicted by later searches: then it is over
-            answers = now or answers
-            is_over = now is None or answers.stage is Stage.DONE or left <= 0
-            if is_over or len(answers.answers) > yielded:
-                yielded = len(answers.answers)
+            latest = self.node.answers(query_id)  # None if evicted by later searches: then it is over
+            answers = latest or answers
+            is_over = latest is None or answers.stage is Stage.DONE or left <= 0
+            if is_over or len(answers.answers) > answers_yielded:
+                answers_yielded = len(answers.answers)
                 yield SearchProgress(answers, loop.time() - began, is_over)
                 if is_over:
                     self._try(self.save)
@@ -194,9 +194,9 @@ class Peer:
                 for name in node.neighbours.names
             ],
             "indexes": [
-                {"name": name, "version": held.version, "bytes": len(held.packed())}
-                for name, held in ((name, node.held.get(name)) for name in node.held.names())
-                if held is not None
+                {"name": name, "version": summary.version, "bytes": len(summary.packed())}
+                for name, summary in ((name, node.held.get(name)) for name in node.held.names())
+                if summary is not None
             ],
             "counts": dict(sorted((node.counts + self.counts + self.wire.counts + self.content.counts).items())),
         }

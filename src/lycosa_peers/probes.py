@@ -27,10 +27,10 @@ _TRAP_MAX_HITS = 3  # hits that a trap asks for
 
 
 class Probe:
-    """An answer that is being checked."""
+    """An answer that is being checked, by the page of one of its hits (the sample) and by a trap."""
 
-    def __init__(self, search: int, answer: Answer, hit: PeerHit):
-        self.search = search
+    def __init__(self, search_id: int, answer: Answer, hit: PeerHit):
+        self.search_id = search_id
         self.answer = answer
         self.hit = hit
         self.sample_is_true = False
@@ -70,11 +70,12 @@ class Probes:
         self._traps: OrderedDict[int, Trap] = OrderedDict()  # by number of the query
         self._confirmed: OrderedDict[PeerName, int] = OrderedDict()  # number of searches in which each was confirmed
 
-    def has_sample(self, fetch: int) -> bool:
-        return fetch in self._samples
+    def is_sample_fetch(self, fetch_number: int) -> bool:
+        return fetch_number in self._samples
 
-    def has_trap(self, query: int) -> bool:
-        return query in self._traps
+    def is_trap_query(self, query_id: int) -> bool:
+        """Whether it is the query of a trap that has not ended."""
+        return query_id in self._traps
 
     def check(self, search: Search, answer: Answer, now: float) -> list[Envelope]:
         """Adds an answer to its search. Its hits count at once if the provider is trusted, or was confirmed in this
@@ -119,8 +120,8 @@ class Probes:
             self._traps[query.id] = Trap(words, probe)
         search.probed.add(probe.peer)
         self._state.counts["probes"] += 1
-        fetch, outgoing = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
-        self._samples[fetch] = probe
+        fetch_number, outgoing = self._fetches.start(provider, probe.hit.item, now, wait=PROBE_SECONDS)
+        self._samples[fetch_number] = probe
         outgoing += trap
         while len(self._traps) > MAX_PENDING:
             _, oldest = self._traps.popitem(last=False)  # without a conclusion, as if its answer was lost
@@ -129,10 +130,10 @@ class Probes:
 
     # ------------------------------------------------------------ results
 
-    def sample_fetched(self, fetch: int, body: bytes, now: float) -> list[Envelope]:
+    def sample_fetched(self, fetch_number: int, body: bytes, now: float) -> list[Envelope]:
         """Handles the page of a probe."""
-        probe = self._samples.pop(fetch)
-        search = self._searches.get(probe.search)
+        probe = self._samples.pop(fetch_number)
+        search = self._searches.get(probe.search_id)
         if search is None:
             return []
         if not self._state.content.body_matches_hit(search.target, probe.hit, probe.answer.statistics, body):
@@ -140,9 +141,9 @@ class Probes:
         probe.sample_is_true = True
         return self._end(probe, now) if probe.trap_is_passed else []
 
-    def sample_failed(self, fetch: int, reason: Failure, now: float) -> list[Envelope]:
+    def sample_failed(self, fetch_number: int, reason: Failure, now: float) -> list[Envelope]:
         """Handles a probe whose page was not delivered. If the provider is down or busy, nothing is concluded."""
-        probe = self._samples.pop(fetch)
+        probe = self._samples.pop(fetch_number)
         demerits = {Failure.WRONG: 2.0, Failure.LACKS: 1.0}.get(reason, 0.0)
         return self._end(probe, now, offence="spam" if demerits else "", demerits=demerits)
 
@@ -161,15 +162,15 @@ class Probes:
             state.penalise(sender, "made_up", now, demerits=demerits)
         return self.trap_ended(response.query, now)
 
-    def trap_ended(self, query: int, now: float) -> list[Envelope]:
-        """Handles a trap whose walker ended without an answer of the peer it was sent to."""
-        probe = self._traps.pop(query).probe
+    def trap_ended(self, query_id: int, now: float) -> list[Envelope]:
+        """Handles a trap for which the checked peer made up no hits: its walker ended, or the answer was another."""
+        probe = self._traps.pop(query_id).probe
         probe.trap_is_passed = True
         return self._end(probe, now) if probe.sample_is_true else []
 
     def _end(self, probe: Probe, now: float, *, offence: str = "", demerits: float = 0.0) -> list[Envelope]:
         """Ends a probe: the provider is confirmed, excluded from the search, or neither."""
-        search = self._searches.get(probe.search)
+        search = self._searches.get(probe.search_id)
         if offence:
             self._state.penalise(probe.peer, offence, now, demerits=demerits)
             self._policy.demote(probe.peer)

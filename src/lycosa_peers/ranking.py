@@ -25,6 +25,7 @@ from .search import Answer, Stage, Trust
 K1, B = 1.2, 0.75  # the parameters of BM25
 MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MAX_PAGE_LENGTH = 1_000_000  # words of a page
+# Answers of strangers are claims until they were checked, and then confirmed.
 # Of the top places, at most one in so many has a page from
 NETWORK_ONE_IN = 2  # the strangers of one network
 _PEER_ONE_IN = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one peer

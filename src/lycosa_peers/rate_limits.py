@@ -159,7 +159,7 @@ class SeenQueries:
     """The messages of the latest queries of others, by which repeated ones are recognised.
 
     remembered: queries, by asker and id.
-    max_per_query: messages of one query.
+    max_per_query: messages of one query; each is remembered by its walker and time to live, as one number.
     """
 
     def __init__(self, remembered: int, max_per_query: int):

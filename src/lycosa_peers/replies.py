@@ -10,7 +10,12 @@ from .state import NodeState
 
 
 class Replies:
-    """Accepts only what was requested. Where items are downloaded, the first correct answer is credited."""
+    """Accepts only what was requested. Where items are downloaded, the first correct answer is credited.
+
+    Replies are the messages RESPONSE, DECLINED and FETCHED. The hits of a RESPONSE become an `Answer` of the search: a
+    provider, its hits, and as `via` the peer that named the provider. An answer is checked by fetching a sample page of
+    it and by an unanswerable query, the trap; see `probes`.
+    """
 
     def __init__(self, state: NodeState, searches: Searches, fetches: Fetches, policy: BuddyPolicy, probes: Probes):
         self._state = state
@@ -20,8 +25,11 @@ class Replies:
         self._probes = probes
 
     def awaits(self, sender: PeerName, message: Message) -> bool:
-        """Whether the message is an awaited answer to a query of this node."""
+        """Whether the message is an awaited answer to a query of this node: of a search, or of a trap, which any peer
+        may answer, once."""
         match message:
+            case Response(number) if self._probes.is_trap_query(number):
+                return True
             case Response(number, walker=walker):
                 search = self._searches.get(number)
             case Declined("query", number):
@@ -33,7 +41,7 @@ class Replies:
     # ------------------------------------------------------------ to queries
 
     def on_response(self, sender: PeerName, response: Response, now: float) -> list[Envelope]:
-        if self._probes.has_trap(response.query):
+        if self._probes.is_trap_query(response.query):
             return self._probes.trap_answered(sender, response, now)
         search = self._searches.get(response.query)
         if search is None:  # not the sender's fault: somebody may have given it a wrong asker
@@ -42,15 +50,15 @@ class Replies:
         is_direct = response.walker == DIRECT
         has_content = bool(response.hits or response.elsewhere)
         reply = ReplyStatus.ANSWERED if has_content else ReplyStatus.LACKS
-        is_expected = search.record_reply(sender, reply) if is_direct else self._take_from_walker(search, response)
+        is_expected = search.record_reply(sender, reply) if is_direct else self._accept_from_walker(search, response)
         if not is_expected:
             search.dropped += 1
             self._unexpected(search, sender, is_direct, now)
             return []
         search.received += 1
         self._state.counts["responses"] += 1
-        referred = self._process(search, sender, response, now) if has_content else []
-        return referred + self._searches.advance(search, now)
+        outgoing = self._process(search, sender, response, now) if has_content else []
+        return outgoing + self._searches.advance(search, now)
 
     def on_declined(self, sender: PeerName, declined: Declined, now: float) -> list[Envelope]:
         if declined.about == "index":
@@ -76,12 +84,13 @@ class Replies:
         else:
             self._state.counts["unasked"] += 1
 
-    def _take_from_walker(self, search: Search, response: Response) -> bool:
-        """Whether a response for a walker is to be taken; the walker has then ended."""
+    def _accept_from_walker(self, search: Search, response: Response) -> bool:
+        """Accepts the first response for a walker, which ends it, and refuses any other. The single walker of a flood
+        goes on, as it may reach many peers: up to `max_per_query` responses are accepted."""
         options = self._state.options
-        if options.floods:  # its single walker may end at many peers
+        if options.floods:
             return response.walker in search.walkers and search.received < options.max_per_query
-        return search.takes_from_walker(response.walker)
+        return search.end_walker(response.walker)
 
     def _process(self, search: Search, sender: PeerName, response: Response, now: float) -> list[Envelope]:
         """Adds the hits to the search; asks the peers named in the response."""
@@ -142,13 +151,13 @@ class Replies:
         self._fetches.finish(fetched.id)
         self._state.counts["fetched"] += 1
         self._state.reputation.reward(sender, now)
-        if self._probes.has_sample(fetched.id):
+        if self._probes.is_sample_fetch(fetched.id):
             return self._probes.sample_fetched(fetched.id, fetched.body, now)
         search = self._search_of(fetched.id, fetch)
         if search is None:
             self._fetches.keep_result(fetched.id, fetched.body)
             return []
-        search.fetching = None
+        search.fetch_number = None
         answer = next(each for each in search.answers if each.provider.name == sender)
         self._state.reputation.reward(answer.via, now)
         self._policy.credit(answer)
@@ -165,20 +174,20 @@ class Replies:
             self._fetches.time_out(number)
         else:
             self._fetches.finish(number)
-        if self._probes.has_sample(number):
+        if self._probes.is_sample_fetch(number):
             return self._probes.sample_failed(number, reason, now)
         search = self._search_of(number, fetch)
         if search is None:
             self._fetches.keep_result(number, reason)
             return self._policy.provider_failed(provider, reason, now)
-        search.fetching = None
+        search.fetch_number = None
         via = next((each.via for each in search.answers if each.provider.name == provider), None)
         return self._policy.provider_failed(provider, reason, now, via) + self._searches.advance(search, now)
 
     def _search_of(self, number: int, fetch: PendingFetch) -> Search | None:
         """The search that waits for a fetch; None for a fetch of the user."""
-        search = self._searches.get(fetch.search) if fetch.search is not None else None
-        return search if search is not None and search.fetching == number else None
+        search = self._searches.get(fetch.search_id) if fetch.search_id is not None else None
+        return search if search is not None and search.fetch_number == number else None
 
     def tick(self, now: float) -> list[Envelope]:
         """Fails the fetches that have timed out."""

@@ -13,8 +13,9 @@ and no other is being tried, until one delivers; then it is done.
 
 The peer that delivers is credited: `BuddyList.answered`, once for a search. A provider that is down, declines or
 delivers something wrong is demoted, where the node adapts and has it for a buddy: `BuddyList.failed`. A direct query
-that could not be delivered costs its buddy nothing, unless `demotes_unreachable`. A checkpoint is
-`HeldIndexes.checkpoint` of the list in its order; a buddy that leaves the list takes its index with it.
+that could not be delivered costs its buddy nothing, unless `demotes_unreachable`. At every multiple of
+`NodeOptions.checkpoint`, indexes are requested: `HeldIndexes.checkpoint` of the list in its order. A buddy that leaves
+the list takes its index with it.
 
 **A direct query** (`walker` is 0, `ttl` is 1) is answered by its receiver or not at all; it is never forwarded.
 

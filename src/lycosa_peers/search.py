@@ -1,6 +1,6 @@
 """One search of a node: its stage, the peers it asked, its answers.
 
-    home -> summaries -> buddies -> walking -> done
+    home -> indexes -> buddies -> walking -> done
 
 A search moves to the next stage when it has not found enough and no answer is pending. Later answers are still
 recorded, until the search is forgotten.
@@ -61,7 +61,7 @@ class Answer(Struct, frozen=True):
     stage: Stage
     hits: tuple[PeerHit, ...]
     statistics: CollectionStatistics | None = None
-    at: float = 0.0
+    at: float = 0.0  # when it was recorded, by the clock of the node
     walker: int = 0  # that reached `via`
     trust: Trust = Trust.TRUSTED
 
@@ -110,7 +110,7 @@ class Search:
         self.probes_ended: set[PeerName] = set()  # those that have an outcome
         self.rejected: set[PeerName] = set()  # providers that failed the check
         self.tried_providers: set[PeerName] = set()  # from which the item was to be fetched
-        self.fetching: int | None = None  # the fetch under way
+        self.fetch_number: int | None = None  # of the fetch under way
         self.provider: PeerName | None = None
         self.found_in_stage: Stage | None = None
         self.walkers: set[int] = set()  # numbers of those not known to have ended
@@ -140,7 +140,7 @@ class Search:
         self.found |= items
 
     def confirm(self, provider: PeerName, may_store: Callable[[Item], bool]) -> None:
-        """A provider has passed sample and trap: all of its hits count."""
+        """A provider has passed the check by sample and trap (see `probes`): all of its hits count."""
         if self.trust.get(provider) is Trust.CLAIMED:
             self.trust[provider] = Trust.CONFIRMED
             items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
@@ -172,8 +172,8 @@ class Search:
         """Whether an answer of a peer, for a walker or to a direct query, is awaited."""
         return walker in self.walkers if walker != DIRECT else self.asked.get(name) is ReplyStatus.WAITING
 
-    def takes_from_walker(self, walker: int) -> bool:
-        """Whether a response for a walker is to be taken: only the first, as a walker ends with one peer."""
+    def end_walker(self, walker: int) -> bool:
+        """Records that a walker has ended with the peer that answered; False if it was not known to be out."""
         if walker not in self.walkers:
             return False
         self.walkers.discard(walker)

@@ -13,7 +13,8 @@ from .state import NodeState
 class Searches:
     """Starts searches and takes them from stage to stage; what comes back is processed by `Replies`.
 
-    The stages are those of BuddyNet, section 5.3.5: own content, held indexes, buddies, random walks.
+    The stages are those of BuddyNet, section 5.3.5: own content, held indexes, buddies, random walks. A query to one
+    peer, which is not forwarded, has the walker number `DIRECT`.
     """
 
     def __init__(self, state: NodeState, forwarding: Forwarding, policy: BuddyPolicy, fetches: Fetches, nonces: Nonces):
@@ -82,7 +83,7 @@ class Searches:
         """Takes a search as far as it can go without waiting; returns what to send."""
         options = self._state.options
         outgoing: list[Envelope] = []
-        while search.stage is not Stage.DONE and search.fetching is None:
+        while search.stage is not Stage.DONE and search.fetch_number is None:
             if now >= search.deadline:
                 self._end_with_answers(search)
                 break
@@ -90,7 +91,7 @@ class Searches:
             if answer is not None:
                 search.tried_providers.add(answer.provider.name)
                 search.fetches += 1
-                search.fetching, fetch = self._fetches.start(answer.provider, answer.hits[0].item, now, search.id)
+                search.fetch_number, fetch = self._fetches.start(answer.provider, answer.hits[0].item, now, search.id)
                 return outgoing + fetch
             if search.waiting_for and now < search.replies_deadline:
                 break
@@ -265,7 +266,7 @@ class Searches:
         moments: list[float] = []
         for query_id in self._unfinished:
             search = self._searches[query_id]
-            if search.fetching is not None:
+            if search.fetch_number is not None:
                 continue
             moments.append(search.deadline)
             if search.stage is Stage.WALKING and not search.walkers:

@@ -535,11 +535,13 @@ class SharedCollection:
             return SummaryBuild(self.codes_of_page, now, new, replaces_all=False)
         return None
 
-    def _would_be_too_large(self, new: int, total_pages: int) -> bool:
+    def _would_be_too_large(self, new_pages: int, total_pages: int) -> bool:
         """Whether the summary would exceed the limits of other peers if pages were added."""
-        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, total_pages), MIN_UPDATE_BYTES)
-        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, total_pages), MIN_UPDATE_TERMS)
-        return size > MAX_FOREIGN_BYTES or terms > MAX_TERMS
+        added_bytes = max(byte_budget(new_pages, total_pages), MIN_UPDATE_BYTES)
+        added_terms = max(term_budget(new_pages, total_pages), MIN_UPDATE_TERMS)
+        size = sum(segment.size for segment in self._segments) + added_bytes
+        term_count = sum(segment.terms for segment in self._segments) + added_terms
+        return size > MAX_FOREIGN_BYTES or term_count > MAX_TERMS
 
     def catch_up(self, report: ReportPages = lambda done, total: None) -> None:
         """Brings the summary up to date; `report` is called with the number of pages done and the total."""

@@ -64,7 +64,7 @@ class _QueryCounters:
         self.asker, self.target, self.at = asker, target, at
         self.issued = self.in_flight = self.return_hops = 0
         self.received: Counter[type] = Counter()
-        self.issued_before: dict[tuple[PeerName, int], int] = {}  # by responder and walker
+        self.issued_before: dict[tuple[PeerName, int], int] = {}  # the first response, by responder and walker
 
 
 class SimulatedNetwork:
@@ -95,7 +95,7 @@ class SimulatedNetwork:
         self._order = {name: number for number, name in enumerate(self.nodes)}
         self._neighbour_of: dict[PeerName, list[PeerName]] = {}  # who initially has each node as a neighbour
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
-        self._serial = self._in_flight = self._asked = 0
+        self._serial = self._in_flight = self._asked = 0  # numbers of events, undelivered messages and searches
         self._next_deadlines: dict[PeerName, float] = {}
         self._counters: dict[int, _QueryCounters] = {}
         for name, neighbours in (overlay or {}).items():
@@ -136,7 +136,10 @@ class SimulatedNetwork:
     # ------------------------------------------------------------ searches
 
     def ask(self, name: PeerName, target: Target, *, max_hits: int = 1, enough: int = 1) -> QueryOutcome:
-        """One search, started when no message is in flight, until its last message has arrived."""
+        """One search, started when no message is in flight, until its last message has arrived.
+
+        max_hits, enough: as of `Node.ask`.
+        """
         self.deliver_all()
         number = self.begin(name, target, max_hits=max_hits, enough=enough)
         counters = self._counters[number]
@@ -161,8 +164,9 @@ class SimulatedNetwork:
         search = self.nodes[counters.asker].answers(number)
         if search is None:
             raise LookupError(f"{counters.asker} has forgotten its search for {counters.target!r}")
-        given = (counters.issued_before[each.via, each.walker] for each in search.answers if each.via != counters.asker)
-        path = 0 if search.found_in_stage in (Stage.OWN_CONTENT, Stage.INDEXES) else next(given, None)
+        remote = (answer for answer in search.answers if answer.via != counters.asker)
+        lengths = (counters.issued_before[answer.via, answer.walker] for answer in remote)
+        path_length = 0 if search.found_in_stage in (Stage.OWN_CONTENT, Stage.INDEXES) else next(lengths, None)
         return QueryOutcome(
             id=number,
             asker=counters.asker,
@@ -172,7 +176,7 @@ class SimulatedNetwork:
             provider=search.provider,
             messages=counters.received.total(),
             return_hops=counters.return_hops,
-            path_length=path,
+            path_length=path_length,
             issued=counters.issued,
             queries=counters.received[Query],
             responses=counters.received[Response],
@@ -195,8 +199,8 @@ class SimulatedNetwork:
         return sum((node.counts for node in self.nodes.values()), Counter[str]())
 
     def _is_done(self, name: PeerName, number: int) -> bool:
-        search = self.nodes[name].stage(number)
-        return search is None or search is Stage.DONE or name in self.down
+        stage = self.nodes[name].stage(number)
+        return stage is None or stage is Stage.DONE or name in self.down
 
     def _clock(self, name: PeerName) -> float:
         return self.now + self._skew.get(name, 0.0)

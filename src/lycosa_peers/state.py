@@ -4,7 +4,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from .buddies import Buddy, BuddyList, HeldIndexes, HeldState
+from .buddies import Buddy, BuddyList, HeldIndexes, SavedIndexes
 from .content import Content, ContentSummary
 from .messages import Contact, Envelope, Message, PeerName
 from .neighbours import Neighbours
@@ -16,9 +16,9 @@ class SavedState(Struct, frozen=True):
     """What a node keeps between two runs."""
 
     buddies: list[Buddy] = []
-    held: HeldState = HeldState()  # in the state file of a peer without the indexes, which are in a file of their own
+    held: SavedIndexes = SavedIndexes()  # in the state file of a peer without indexes, which have a file of their own
     neighbours: list[Contact | PeerName] = []  # older files have only names
-    known: list[Contact] = []
+    known: list[Contact] = []  # peers that it could join, and neighbours
     shunned: list[PeerName] = []  # banned peers; after a restart, their bans start again
     numbered: int = 0  # nonces used; not in the state file, as each run of a peer has a new secret for its nonces
     has_asked: bool = False  # whether the node ever began a search
@@ -34,7 +34,7 @@ class NodeState:
         self.options = options
         self.counts: Counter[str] = Counter()
         self.buddies = BuddyList(options.buddies)
-        self.held = HeldIndexes(
+        self.held = HeldIndexes(  # of other peers
             refresh_checkpoints=options.refresh_checkpoints, request_at_once=options.indexes == "neighbours"
         )
         self.neighbours = Neighbours(min_size=options.neighbours, max_size=options.max_neighbours)

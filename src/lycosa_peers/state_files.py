@@ -1,9 +1,13 @@
-"""The state of a node in the files of its peer."""
+"""The state of a node in the files of its peer.
+
+A checkpoint is a moment at which the node requests the indexes that it wants to hold (`HeldIndexes`); nothing is saved
+then.
+"""
 
 import msgspec
 from msgspec.structs import replace
 
-from .buddies import HeldState
+from .buddies import SavedIndexes
 from .node import Node
 from .peer_folder import PeerFolder
 from .state import SavedState
@@ -25,12 +29,14 @@ class StateFiles:
         self._saved_versions: dict[str, int] | None = None  # of the indexes in the file; None: unknown, or unreadable
 
     def save(self, node: Node) -> None:
-        """Writes each file whose contents have changed since it was written or restored."""
+        """Writes the state if it differs from that of the last `save`, always at the first; writes the indexes if their
+        versions differ from those written or restored."""
         state = node.state_without_indexes()
         if state != self._saved:
             self._folder.write_json(STATE_FILE, state)
             self._saved = state
-        versions = {name: held.version for name in node.held.names() if (held := node.held.get(name)) is not None}
+        summaries = ((name, node.held.get(name)) for name in node.held.names())
+        versions = {name: summary.version for name, summary in summaries if summary is not None}
         if versions != self._saved_versions:
             self._folder.write(INDEXES_FILE, msgspec.msgpack.encode(node.held.state()))
             self._saved_versions = versions
@@ -38,18 +44,18 @@ class StateFiles:
     def restore(self, node: Node) -> list[str]:
         """Restores a node; returns the unreadable files, which are ignored, and replaced by the next `save`."""
         unreadable: list[str] = []
-        state, held = SavedState(), HeldState()
+        state, saved_indexes = SavedState(), SavedIndexes()
         self._saved_versions = None
         try:
             state = msgspec.json.decode(self._folder.read(STATE_FILE) or b"{}", type=SavedState)
         except ValueError:  # from msgspec, or not valid text
             unreadable.append(STATE_FILE)
         try:
-            held = msgspec.msgpack.decode(self._folder.read(INDEXES_FILE) or _EMPTY, type=HeldState)
-            self._saved_versions = {name: version for name, (version, _) in held.held.items()}
+            saved_indexes = msgspec.msgpack.decode(self._folder.read(INDEXES_FILE) or _EMPTY, type=SavedIndexes)
+            self._saved_versions = {name: version for name, (version, _) in saved_indexes.held.items()}
         except ValueError:
             unreadable.append(INDEXES_FILE)
-        newer = max(state.held, held, key=lambda each: each.checkpoints)
-        held = replace(held, wanted=newer.wanted, checkpoints=newer.checkpoints)
-        node.restore(msgspec.to_builtins(replace(state, held=held)))
+        newer = max(state.held, saved_indexes, key=lambda each: each.checkpoints)
+        saved_indexes = replace(saved_indexes, wanted=newer.wanted, checkpoints=newer.checkpoints)
+        node.restore(msgspec.to_builtins(replace(state, held=saved_indexes)))
         return unreadable

@@ -121,12 +121,12 @@ class BadSummaryError(ValueError):
 
 
 class PackedSegment(Struct, frozen=True, array_like=True):
-    """A segment as it is sent and saved."""
+    """A segment as it is sent and saved. `pages`, `words` and `terms` are numbers of them."""
 
     pages: Annotated[int, Meta(ge=0, le=_MAX_PAGES)]
     words: _Size  # on all pages together
     bits: Annotated[int, Meta(ge=8, le=HASH_BITS)]  # of a hash
-    terms: Annotated[int, Meta(ge=0, le=MAX_TERMS)]
+    terms: Annotated[int, Meta(ge=0, le=MAX_TERMS)]  # different words
     hashes: tuple[bytes, bytes]  # of the words, in Elias–Fano code
     frequencies: bytes  # on how many pages each word occurs
     listed: bytes  # how many of these pages are listed; empty if all are
@@ -203,35 +203,35 @@ def _shortened(page: Hashes, times: Numbers, bits: int) -> tuple[Hashes, Numbers
     return hashes, np.bincount(where, weights=times, minlength=len(hashes)).astype(np.int64)
 
 
-def _choose_words_per_page(term: Numbers, rank: Numbers, terms: int, pages: int, max_bytes: int) -> int:
+def _choose_words_per_page(term: Numbers, rank: Numbers, term_count: int, page_count: int, max_bytes: int) -> int:
     """The largest number of words of each page whose lists fit into the room."""
     fits, too_many = 0, _MAX_WORDS_PER_PAGE + 1
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
-        listed = np.bincount(term[rank < tried], minlength=terms)
-        counts = len(_pack_counts(listed))
-        if sum((int(sizes.sum()) + 7) >> 3 for sizes in list_sizes(listed, pages)) + counts <= max_bytes:
+        listed = np.bincount(term[rank < tried], minlength=term_count)
+        count_bytes = len(_pack_counts(listed))
+        if sum((int(sizes.sum()) + 7) >> 3 for sizes in list_sizes(listed, page_count)) + count_bytes <= max_bytes:
             fits = tried
         else:
             too_many = tried
     return fits
 
 
-def list_sizes(listed: Numbers, pages: int) -> tuple[Numbers, Numbers]:
-    """The bits that lists of so many numbers take: their low bits, and their high bits."""
-    widths = low_widths(np.maximum(listed, 1), pages)
-    return listed * widths, np.where(listed > 0, listed + (pages >> widths) + 1, 0)
+def list_sizes(listed: Numbers, page_count: int) -> tuple[Numbers, Numbers]:
+    """The bits that lists of so many page numbers take: their low bits, and their high bits."""
+    widths = low_widths(np.maximum(listed, 1), page_count)
+    return listed * widths, np.where(listed > 0, listed + (page_count >> widths) + 1, 0)
 
 
-def _pack_lists(numbers: Numbers, listed: Numbers, pages: int) -> tuple[bytes, bytes]:
+def _pack_lists(numbers: Numbers, listed: Numbers, page_count: int) -> tuple[bytes, bytes]:
     """The page numbers of all words in Elias–Fano code, one word after the other, those of each ascending."""
     if not len(numbers):
         return b"", b""
-    _, tops = list_sizes(listed, pages)
-    widths = np.repeat(low_widths(np.maximum(listed, 1), pages), listed)
+    _, high_sizes = list_sizes(listed, page_count)
+    widths = np.repeat(low_widths(np.maximum(listed, 1), page_count), listed)
     within = np.arange(len(numbers)) - np.repeat(np.cumsum(listed) - listed, listed)
-    ones = np.repeat(np.cumsum(tops) - tops, listed) + (numbers >> widths) + within
-    return pack_values(numbers, widths), pack_ones(ones, int(tops.sum()))
+    ones = np.repeat(np.cumsum(high_sizes) - high_sizes, listed) + (numbers >> widths) + within
+    return pack_values(numbers, widths), pack_ones(ones, int(high_sizes.sum()))
 
 
 def _pack_counts(counts: Numbers) -> bytes:
@@ -240,16 +240,17 @@ def _pack_counts(counts: Numbers) -> bytes:
     return zlib.compress(np.minimum(counts, 255).astype(np.uint8).tobytes() + large.tobytes(), 6)
 
 
-def unpack_counts(data: bytes, terms: int) -> Counts:
+def unpack_counts(data: bytes, count: int) -> Counts:
+    """The `count` counts that were packed; BadSummaryError if the bytes are not the code of so many."""
     try:
-        plain = zlib.decompressobj().decompress(data, 5 * terms + 1)
+        plain = zlib.decompressobj().decompress(data, 5 * count + 1)
     except zlib.error as error:
         raise BadSummaryError("its counts do not fit") from error
-    counts = np.frombuffer(plain[:terms], np.uint8).astype(np.uint32)
+    counts = np.frombuffer(plain[:count], np.uint8).astype(np.uint32)
     are_large = counts == 255
-    if len(plain) != terms + 4 * int(are_large.sum()):
+    if len(plain) != count + 4 * int(are_large.sum()):
         raise BadSummaryError("its counts do not fit")
-    counts[are_large] = np.frombuffer(plain[terms:], "<u4")
+    counts[are_large] = np.frombuffer(plain[count:], "<u4")
     return counts
 
 
@@ -257,7 +258,8 @@ def unpack_counts(data: bytes, terms: int) -> Counts:
 
 
 class Segment:
-    """Some pages: for each word, its document frequency and its page numbers."""
+    """Some pages: for each word, its document frequency and its page numbers. `pages`, `words` and `terms` are numbers:
+    of pages, of words on all of them together, of different words; `size` is in bytes."""
 
     def __init__(self, packed: PackedSegment):
         self.packed = packed
@@ -319,7 +321,8 @@ class Segment:
 
 
 class SegmentedSummary:
-    """The summary of a collection: segments, in the order in which their pages were added."""
+    """The summary of a collection: segments, in the order in which their pages were added. `pages` and `words` are
+    their numbers in all segments."""
 
     def __init__(self, segments: Sequence[Segment] = ()):
         self.segments = tuple(segments)

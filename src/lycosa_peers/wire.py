@@ -134,7 +134,7 @@ class Wire:
             self.counts["no_room_to_send"] += 1
             return
         for channel in reversed(channels):
-            if self._sent(channel, payload, expects_large):
+            if self._try_send(channel, payload, expects_large):
                 return
         if (
             not address
@@ -197,11 +197,12 @@ class Wire:
     def _send_dialled(
         self, payload: bytes, expects_large: bool, on_undelivered: Undelivered, channel: Channel | None
     ) -> None:
-        if channel is None or not self._sent(channel, payload, expects_large):
+        if channel is None or not self._try_send(channel, payload, expects_large):
             self.counts["unsent"] += 1
             on_undelivered()
 
-    def _sent(self, channel: Channel, payload: bytes, expects_large: bool) -> bool:
+    def _try_send(self, channel: Channel, payload: bytes, expects_large: bool) -> bool:
+        """Sends a frame; False if the channel is not open. `expects_large`: the answer may be a large frame."""
         if not channel.send(payload):
             return False
         self.counts["sent"] += 1

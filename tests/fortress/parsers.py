@@ -43,7 +43,7 @@ from lycosa.web.outcomes import classify
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import parse_sitemap
 from lycosa_peers.addresses import address_group, join_argument, parse_endpoint
-from lycosa_peers.buddies import Buddy, HeldState
+from lycosa_peers.buddies import Buddy, SavedIndexes
 from lycosa_peers.content import Items, ItemSummary
 from lycosa_peers.identity import Group, Identity
 from lycosa_peers.messages import (
@@ -340,7 +340,7 @@ PARSERS: dict[str, Parser] = {
     "peer state": Parser(_from_file(_peer_state, "peer/state.json"), (STATE,)),
     "peer indexes": Parser(
         _from_file(_peer_state, "peer/indexes"),
-        (msgspec.msgpack.encode(HeldState({"p" * 32: (3, ItemSummary(frozenset({5, 7})).packed())}, ["p" * 32], 4)),),
+        (msgspec.msgpack.encode(SavedIndexes({"p" * 32: (3, ItemSummary(frozenset({5})).packed())}, ["p" * 32], 4)),),
     ),
     "peer key": Parser(_from_file(_peer_key, "peer/key.pem"), (Identity(KEY)._pem(),)),
     "peer pins": Parser(_from_file(_peer_names, "peer/pins.json"), (b'{"192.0.2.7:7077": "ppp"}',)),

@@ -10,7 +10,7 @@ def why(skip: Skip | None) -> str | None:
 
 def refusal(url: str, *, depth: int = 0, sites: frozenset[str] = frozenset(), **scope: object) -> str | None:
     admission = Admission(Scope(**scope), sites=sites)
-    return why(admission.refusal(Candidate(Url(url), 0.5, depth=depth)))
+    return why(admission.refuse_or_count(Candidate(Url(url), 0.5, depth=depth)))
 
 
 @pytest.mark.parametrize(
@@ -65,18 +65,20 @@ def test_traps(url: str, depth: int, reason: str | None) -> None:
     ],
 )
 def test_low_limits_hold_for_short_paths(traps: Traps, url: str, reason: str | None) -> None:
-    assert why(Admission(traps=traps).refusal(Candidate(Url(url), 0.5))) == reason
+    assert why(Admission(traps=traps).refuse_or_count(Candidate(Url(url), 0.5))) == reason
 
 
 def test_an_endless_calendar_is_cut_and_its_host_goes_on() -> None:
     admission = Admission(traps=Traps(queries=10))
-    reasons = [why(admission.refusal(Candidate(Url(f"http://a.org/calendar?day={day}"), 0.5))) for day in range(20)]
+    reasons = [
+        why(admission.refuse_or_count(Candidate(Url(f"http://a.org/calendar?day={day}"), 0.5))) for day in range(20)
+    ]
     assert reasons == [None] * 10 + ["trap: too many queries on one path"] * 10
-    assert admission.refusal(Candidate(Url("http://a.org/other?day=1"), 0.5)) is None
+    assert admission.refuse_or_count(Candidate(Url("http://a.org/other?day=1"), 0.5)) is None
 
 
 def test_a_host_takes_only_so_many() -> None:
     admission = Admission(traps=Traps(per_host=3))
-    reasons = [why(admission.refusal(Candidate(Url(f"http://a.org/{page}"), 0.5))) for page in range(4)]
+    reasons = [why(admission.refuse_or_count(Candidate(Url(f"http://a.org/{page}"), 0.5))) for page in range(4)]
     assert reasons == [None, None, None, "trap: host is full"]
-    assert admission.refusal(Candidate(Url("http://b.org/"), 0.5)) is None
+    assert admission.refuse_or_count(Candidate(Url("http://b.org/"), 0.5)) is None

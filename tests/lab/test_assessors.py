@@ -35,7 +35,7 @@ def f1(accepted, are_positive):
 def test_correlation_by_hand():
     # ten documents, four of them positive; the terms are in three positives and one negative, in one and three, ...
     with_term, positives_with_term = np.array([4, 4, 10, 0, 4]), np.array([3, 1, 4, 0, 4])
-    found = correlation(with_term, positives_with_term, documents=10, positives=4)
+    found = correlation(with_term, positives_with_term, document_count=10, positive_count=4)
     by_hand = [(3 * 5 - 1 * 1) * sqrt(10) / 24, (1 * 3 - 3 * 3) * sqrt(10) / 24, 0, 0, (4 * 6) * sqrt(10) / 24]
     assert found == pytest.approx(by_hand)
 
@@ -43,8 +43,8 @@ def test_correlation_by_hand():
 def test_the_most_telling_terms_are_chosen_and_none_that_speaks_against():
     documents = documents_of({"bee": 9, "the": 1}, {"bee": 1, "hive": 1, "the": 1}, {"car": 1, "the": 1}, {"car": 5})
     are_positive = np.array([True, True, False, False])
-    assert choose_features(documents, are_positive, 1).codes.tolist() == codes_of(["bee"]).tolist()
-    assert set(choose_features(documents, are_positive).codes.tolist()) == set(
+    assert choose_features(documents, are_positive, 1).feature_codes.tolist() == codes_of(["bee"]).tolist()
+    assert set(choose_features(documents, are_positive).feature_codes.tolist()) == set(
         codes_of(["bee", "hive", "the"]).tolist()
     )
 
@@ -53,7 +53,7 @@ def test_vectors_by_hand():
     documents = documents_of({"bee": 3, "car": 1}, {"bee": 1}, {"car": 1}, {})
     features = choose_features(documents, np.array([True, True, False, False]), 1)
     both, unheard = documents_of({"bee": 3, "car": 4}), documents_of({"bee": 1, "unheard": 1}, {"unheard": 1})
-    assert features.codes.tolist() == codes_of(["bee"]).tolist()
+    assert features.feature_codes.tolist() == codes_of(["bee"]).tolist()
     assert features.vectors(documents)[:, 0] == pytest.approx([3 / sqrt(10), 1, 0, 0])  # equally rare: ln(4 / 2)
     assert features.vectors(both)[:, 0] == pytest.approx([3 / 5])
     assert features.vectors(unheard)[:, 0] == pytest.approx([log(2) / sqrt(log(2) ** 2 + log(4) ** 2), 0])
@@ -141,7 +141,7 @@ def test_a_shared_vocabulary_makes_no_difference():
     shared = train_assessors(together.select_rows(range(5)), together.select_rows(range(5, 45)))
     alone = train_assessors(documents_of(*BEE_PAGES), documents_of(*OTHER_PAGES))
     for name, assessor in shared.items():
-        assert assessor.features.codes.tolist() == alone[name].features.codes.tolist()
+        assert assessor.features.feature_codes.tolist() == alone[name].features.feature_codes.tolist()
         assert assessor.weights == pytest.approx(alone[name].weights)
         assert assessor.accepts(together).tolist() == alone[name].accepts(together).tolist()
 

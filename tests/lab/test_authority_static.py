@@ -102,7 +102,7 @@ def test_performances_are_those_of_a_ranking_of_everything() -> None:
 def test_linkers_are_those_counted_by_hand() -> None:
     """0 and 1 are linked to best, by 2 and 3 and by 3 and 4; 2 and 3 are the next."""
     graph = graph_with([(2, 0), (3, 0), (3, 1), (4, 1), (5, 2), (5, 3)], 6)
-    found = linkers_of(graph, 1, well_linked=4)
+    found = linkers_of(graph, 1, well_linked_count=4)
     assert (found.share, found.spread) == (0.75, 0.25)
     assert found.by_chance == pytest.approx((0.75 * 0.25 / 2) ** 0.5)
 
@@ -110,11 +110,11 @@ def test_linkers_are_those_counted_by_hand() -> None:
 def test_linkers_differ_by_no_more_than_chance_where_links_are_dealt_at_random() -> None:
     chance = np.random.default_rng(3)
     ends = chance.integers(2_000, size=60_000), (2_000 * chance.random(60_000) ** 3).astype(int)
-    alike = linkers_of(as_graph(graph_with(list(zip(*ends, strict=True)), 2_000)), 50, well_linked=300)
+    alike = linkers_of(as_graph(graph_with(list(zip(*ends, strict=True)), 2_000)), 50, well_linked_count=300)
     assert alike.spread == pytest.approx(alike.by_chance, rel=0.2)
     # The same, but that every other of them is linked to by well linked nodes only.
     sources = np.where(ends[1] % 2, ends[0], ends[0] % 300)
-    apart = linkers_of(as_graph(graph_with(list(zip(sources, ends[1], strict=True)), 2_000)), 50, well_linked=300)
+    apart = linkers_of(as_graph(graph_with(list(zip(sources, ends[1], strict=True)), 2_000)), 50, well_linked_count=300)
     assert apart.spread > 3 * apart.by_chance
 
 

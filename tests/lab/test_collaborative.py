@@ -30,8 +30,8 @@ from lycosa_lab.studies.collaborative.shared import (
     TOPICAL,
     WORD,
     choose_predicates,
-    count_targets,
-    listed_seeds,
+    count_satisfying,
+    directory_seeds,
     predicate_of,
     prepare,
     random_starts,
@@ -108,17 +108,17 @@ def test_predicates_hold_by_the_word_of_the_world(inputs):
 def test_targets_are_counted_or_told_from_a_sample(inputs):
     topic, *_, word, _ = (predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE))
     urls = inputs.access_log.urls
-    assert count_targets(inputs.access_log, topic, WORLD, inputs.sample) == sum(
+    assert count_satisfying(inputs.access_log, topic, WORLD, inputs.sample) == sum(
         WORLD.topic(u) == topic.name for u in urls
     )
     counted = sum(word.holds(WORLD.read(url)) for url in urls)
-    assert count_targets(inputs.access_log, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
+    assert count_satisfying(inputs.access_log, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
 
 
 def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
-    assert inputs.max_pages(10_000) == SIZE["pages"]
-    assert inputs.max_pages(2 * MIN_CRAWL_PAGES) == MIN_CRAWL_PAGES
-    assert inputs.max_pages(2 * MIN_CRAWL_PAGES - 2) == 0
+    assert inputs.crawl_length(10_000) == SIZE["pages"]
+    assert inputs.crawl_length(2 * MIN_CRAWL_PAGES) == MIN_CRAWL_PAGES
+    assert inputs.crawl_length(2 * MIN_CRAWL_PAGES - 2) == 0
 
 
 def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):
@@ -131,7 +131,7 @@ def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):
 def test_listed_seeds_satisfy_the_predicate(inputs):
     for each in choose_predicates(WORLD, SIZE):
         aim = predicate_of(each, WORLD, inputs.sample)
-        seeds = listed_seeds(WORLD, aim, random.Random(5))
+        seeds = directory_seeds(WORLD, aim, random.Random(5))
         assert seeds and all(aim.holds(WORLD.read(url)) for url in seeds)
 
 

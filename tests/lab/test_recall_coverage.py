@@ -49,7 +49,7 @@ def test_worlds_differ_by_their_seed_and_are_the_same_for_the_same() -> None:
     first, again, other = random_topic_world(1), random_topic_world(1), random_topic_world(2)
     assert (first.seeds, first.relevant) == (again.seeds, again.relevant)
     assert first.relevant != other.relevant
-    assert first.reachable >= len(first.relevant) >= len(first.seeds)
+    assert first.reachable_count >= len(first.relevant) >= len(first.seeds)
 
 
 def test_a_moment_is_covered_where_the_truth_lies_between_the_ends() -> None:

@@ -161,7 +161,7 @@ def test_sampled_pages_come_from_every_part_of_the_crawl(topic) -> None:
 
 def test_another_source_of_in_links_judges_by_its_own_counts(topic) -> None:
     run = topic.run(Utility(alpha=1.0), pages=100)
-    first, second = (topic.measure(*run, pages=100, source=source) for source in (0, 1))
+    first, second = (topic.measure(*run, pages=100, source_index=index) for index in (0, 1))
     assert first["curves"]["topicality"] == second["curves"]["topicality"]
     assert second["status of all pages"] < first["status of all pages"]
 

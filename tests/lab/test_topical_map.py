@@ -12,7 +12,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.measures import points_along
 from lycosa_lab.statistics import paired_t
 from lycosa_lab.studies import STUDIES
-from lycosa_lab.studies.topical_map import TopicalMap, later_world
+from lycosa_lab.studies.topical_map import TopicalMapStudy, later_world
 from lycosa_lab.studies.topical_map.runs import POINTS, crawl_counts, links_among, map_of
 from lycosa_lab.studies.topical_map.runs import run_crawl as crawl
 from lycosa_lab.studies.topical_map.shared import (
@@ -22,7 +22,7 @@ from lycosa_lab.studies.topical_map.shared import (
     OTHERS,
     RELATED,
     JudgedPages,
-    choose_leaves,
+    choose_topic_groups,
     prepare,
 )
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -53,7 +53,7 @@ SIZE = {"topics": 4, "pages": 100, "seeds": 5, "examples": 30, "world_pages": 12
 WORLD = SyntheticWorld(pages=12_000, topics=8, seed=11)
 
 
-class Tiny(TopicalMap):
+class Tiny(TopicalMapStudy):
     scales: ClassVar = {"small": SIZE}
 
 
@@ -119,7 +119,7 @@ def test_a_crawl_is_no_longer_than_topics_are_large(inputs):
 
 def test_a_world_without_related_topics_is_refused():
     with pytest.raises(UsageError, match="two related topics"):
-        choose_leaves(SyntheticWorld(pages=400, topics=2, seed=3), 4)
+        choose_topic_groups(SyntheticWorld(pages=400, topics=2, seed=3), 4)
 
 
 # Crawls
@@ -150,7 +150,9 @@ def test_copies_cost_no_download(inputs, pages):
     topic = inputs.topics[0]
     first = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=50)
     known = frozenset(request.url for request in first)
-    again = crawl(BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=50, copies=pages, copied=known)
+    again = crawl(
+        BaselineFocused(), topic.first_seeds, pages, topic.name, downloads=50, copies=pages, copied_urls=known
+    )
     assert [request.url for request in again if request.is_copy] == [request.url for request in first]
     assert sum(not request.is_copy for request in again) == 50
 
@@ -205,7 +207,7 @@ def test_no_page_makes_an_empty_map(pages):
 
 
 def test_it_is_among_the_studies():
-    assert isinstance(STUDIES["topical-map"], TopicalMap)
+    assert isinstance(STUDIES["topical-map"], TopicalMapStudy)
 
 
 def test_every_claim_is_computed_and_every_figure_drawn(results, folder):

@@ -45,9 +45,9 @@ def test_everybody_asks_for_what_the_provider_has_and_both_like(seed: int) -> No
 
 def test_files_of_ones_own_are_of_the_category_and_nobody_else_has_them() -> None:
     none, some = (FileSharing(**SMALL, own_files=share, seed=3).sharing for share in (0.0, 0.5))
-    assert none.items == 900 and some.items > 2_000
+    assert none.item_count == 900 and some.item_count > 2_000
     copies = some.holders().lengths()
-    assert (copies == 1).sum() >= some.items - 900 and copies.max() > 5
+    assert (copies == 1).sum() >= some.item_count - 900 and copies.max() > 5
     for provider in range(60, 200):
         liked = set(some.interests.row(provider).tolist())
         assert set(some.categories_of(some.libraries.row(provider)).tolist()) <= liked  # type: ignore[union-attr]

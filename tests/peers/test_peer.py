@@ -326,7 +326,7 @@ def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
         assert "3 searches are under way" in str(refused[0])
         control = PeerControl(bees, PeerFolder(tmp_path / "bees"))
         await control.open()
-        bees._searches = 3
+        bees._running_searches = 3
         with pytest.raises(LycosaError, match="under way"):
             [
                 reply

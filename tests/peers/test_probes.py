@@ -166,6 +166,20 @@ def test_a_stranger_that_gets_no_trap_is_not_waited_for():
     assert node.stage(number) is Stage.DONE and search.trust["s"] is Trust.CLAIMED
 
 
+def test_an_answer_to_a_trap_never_comes_too_fast():
+    """Like one to a search: the node has asked for it, and so does not count it with those it did not ask for."""
+    asked = Asked(asker())
+    node = asked.node
+    while node._state.reputation.take_message("s", 0.0, is_answer=True):
+        pass
+    asked.has_nothing()
+    assert node.counts["too_fast"] == 0 and node.demerits("s", 0.0) == 0
+    asked.true_sample()
+    assert asked.trust == [Trust.CONFIRMED]
+    asked.has_nothing()  # once more, which nobody waits for
+    assert node.counts["too_fast"] == 1
+
+
 def test_a_check_that_is_dropped_for_later_ones_is_over(monkeypatch):
     monkeypatch.setattr(probes, "MAX_PENDING", 2)
     node = asker()

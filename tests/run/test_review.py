@@ -61,7 +61,7 @@ def test_a_batch_has_pages_of_each_kind_and_none_twice(folder: Path, size: int) 
     assert kinds.count("random") == min(size, RANDOM_PER_BATCH)
     assert {page.url for page in batch.pages} <= set(pages(folder))
     assert all(page.text for page in batch.pages)
-    assert batch.collected == 60
+    assert batch.pages_then == 60
 
 
 def test_labelled_and_passed_over_pages_are_not_asked_for_again(folder: Path) -> None:

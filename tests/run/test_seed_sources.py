@@ -58,7 +58,7 @@ def test_only_a_refusal_is_taken_for_a_missing_format(doubles):
 
 def test_answers_that_are_not_utf_8_are_problems_of_their_source(doubles, monkeypatch):
     monkeypatch.setattr(doubles, "answer", lambda host, target: (200, "application/json", b'{"results": ["\xff"]}'))
-    for sources in ({"searxng": "http://searxng.example"}, {"hosts": [A], "wayback": "http://wayback.example/cdx"}):
+    for sources in ({"searxng": "http://searxng.example"}, {"host_urls": [A], "wayback": "http://wayback.example/cdx"}):
         (each,) = found(doubles, words="bees", **sources)
         assert each.urls == () and "did not answer with JSON" in each.problem
 
@@ -71,30 +71,30 @@ def test_lines_of_common_crawl_that_are_not_utf_8_are_passed_over(doubles, monke
         return status, kind, body.replace(b"\n", b'\n{"url": "\xff"}\n') if "&page=" in target else body
 
     monkeypatch.setattr(doubles, "answer", damaged)
-    (each,) = found(doubles, hosts=[A], common_crawl="http://index.example")
+    (each,) = found(doubles, host_urls=[A], common_crawl="http://index.example")
     assert each.urls and each.problem == ""
 
 
 def test_the_newest_index_of_common_crawl_is_asked_page_by_page(doubles):
-    (each,) = found(doubles, hosts=[A, B], common_crawl="http://index.example")
+    (each,) = found(doubles, host_urls=[A, B], common_crawl="http://index.example")
     assert each.urls == (*CAPTURED[:7], "https://b.example/")
     assert sum("page=" in asked for asked in doubles.asked) == 4
-    (each,) = found(doubles, hosts=[Url("http://unknown.example/")], common_crawl="http://index.example")
+    (each,) = found(doubles, host_urls=[Url("http://unknown.example/")], common_crawl="http://index.example")
     assert each == FoundSeeds("Common Crawl", ())
 
 
 def test_the_wayback_machine_is_asked_until_it_has_no_more(doubles):
-    (each,) = found(doubles, hosts=[A, B], wayback="http://wayback.example/cdx/search/cdx")
+    (each,) = found(doubles, host_urls=[A, B], wayback="http://wayback.example/cdx/search/cdx")
     assert each.urls == tuple(CAPTURED)
     assert sum("resumeKey=com%2Cexample%29%2F+" in asked for asked in doubles.asked) == 2
-    (each,) = found(doubles, hosts=[A], wayback="http://wayback.example/cdx/search/cdx", limit=4)
+    (each,) = found(doubles, host_urls=[A], wayback="http://wayback.example/cdx/search/cdx", limit=4)
     assert each.urls == tuple(CAPTURED[:4])
-    (each,) = found(doubles, hosts=[Url("http://unknown.example/")], wayback="http://wayback.example/cdx")
+    (each,) = found(doubles, host_urls=[Url("http://unknown.example/")], wayback="http://wayback.example/cdx")
     assert each.urls == () and each.problem == ""
 
 
 def test_sitemaps_and_llms_txt_are_read_of_each_host(doubles):
-    sitemap, llms = found(doubles, hosts=[A, B], sitemap=True, llms_txt=True)
+    sitemap, llms = found(doubles, host_urls=[A, B], sitemap=True, llms_txt=True)
     assert sitemap.urls == ("http://a.example/listed", "http://a.example/relative")
     assert sitemap.problem == "of b.example: no sitemap that lists pages"
     assert llms.urls == ("http://a.example/hives.md", "http://a.example/wax", "https://b.example/more")
@@ -103,7 +103,7 @@ def test_sitemaps_and_llms_txt_are_read_of_each_host(doubles):
 
 def test_a_host_that_cannot_be_asked_is_told_from_one_without_sitemap():
     async def problem_of(url, **settings):
-        sources = SeedSources(hosts=[Url(url)], sitemap=True, llms_txt=True)
+        sources = SeedSources(host_urls=[Url(url)], sitemap=True, llms_txt=True)
         return [each async for each in find_seeds(sources, CommandSettings(**settings), "", clock=WallClock(), delay=0)]
 
     for each in asyncio.run(problem_of("http://127.0.0.1:8097/")):
@@ -114,7 +114,7 @@ def test_a_host_that_cannot_be_asked_is_told_from_one_without_sitemap():
 
 def test_what_robots_txt_forbids_is_not_read(doubles):
     doubles.files["a.example/robots.txt"] = "User-agent: *\nDisallow: /\n"
-    (each,) = found(doubles, hosts=[A], llms_txt=True)
+    (each,) = found(doubles, host_urls=[A], llms_txt=True)
     assert each == FoundSeeds("llms.txt", (), "a.example: forbidden by robots.txt")
     assert "a.example/llms.txt" not in doubles.asked
 
@@ -123,7 +123,7 @@ def test_each_way_fails_alone(doubles):
     doubles.broken = {"index.example"}
     doubles.files["wayback.example/x"] = ""
     crawl, wayback, llms = found(
-        doubles, hosts=[A], common_crawl="http://index.example", wayback="http://a.example/llms.txt", llms_txt=True
+        doubles, host_urls=[A], common_crawl="http://index.example", wayback="http://a.example/llms.txt", llms_txt=True
     )
     assert crawl.urls == () and "busy (503)" in crawl.problem
     assert wayback.urls == () and "did not answer with JSON, but with '# A site" in wayback.problem
@@ -137,7 +137,7 @@ def test_no_answer_raises(doubles, answer):
     for path in ("collinfo.json", "search", "cdx"):
         doubles.files[f"odd.example/{path}"] = answer
     for each in found(
-        doubles, hosts=[A], words="x", searxng="http://odd.example", common_crawl="http://odd.example",
+        doubles, host_urls=[A], words="x", searxng="http://odd.example", common_crawl="http://odd.example",
         wayback="http://odd.example/cdx",
     ):  # fmt: skip
         assert each.urls == ()
@@ -145,7 +145,7 @@ def test_no_answer_raises(doubles, answer):
 
 def test_public_services_are_not_asked_without_a_contact():
     async def ask():
-        sources = SeedSources(hosts=[A], sitemap=True, wayback="https://web.archive.org/cdx")
+        sources = SeedSources(host_urls=[A], sitemap=True, wayback="https://web.archive.org/cdx")
         return [each async for each in find_seeds(sources, CommandSettings(), "", clock=WallClock())]
 
     with pytest.raises(RecipeError, match=r"web\.archive\.org is a public host"):

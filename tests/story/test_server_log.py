@@ -130,5 +130,6 @@ def imports_in(log: Path) -> int:
 
 def test_a_sparkline_has_room():
     assert sparkline([0, 7, 14]) == "▁▄█"
+    assert sparkline([0, 1, 1000]) == "▁▂█"  # a few are not none
     assert len(sparkline(range(1000))) <= 60
     assert sparkline([]) == ""

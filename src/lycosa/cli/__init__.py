@@ -211,7 +211,7 @@ def main() -> None:
 
 
 _MAX_MESSAGE_LENGTH = 4_000  # characters
-_TYPE_NAMES = {  # what click calls the type of a value, and what people do
+_TYPE_NAMES = {  # click's name of the type of a value, and the words that replace it in messages
     "integer range": "a whole number",
     "integer": "a whole number",
     "float range": "a number",

@@ -53,9 +53,9 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
             and (status.fetch_counts.fetches or not len(session.frontier))
         ):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        held = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
-        if not status.pages and not status.is_interrupted and held:
-            why_no_page = why_no_page or _holds_in_words(held, session.clock.now())
+        hosts_on_hold = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
+        if not status.pages and not status.is_interrupted and hosts_on_hold:
+            why_no_page = why_no_page or _holds_in_words(hosts_on_hold, session.clock.now())
         if why_no_page or not quiet:
             omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
@@ -84,7 +84,10 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
 
 
 def _holds_in_words(holds: Mapping[Host, float], now: float) -> str:
-    """Which hosts get no request for the time being, and for how long at least."""
+    """Which hosts get no request for the time being, and for how long at least.
+
+    holds: the time, in seconds since the epoch, before which each of these hosts gets no request.
+    """
     host, until = min(holds.items(), key=lambda hold: hold[1])
     others = f", and {counted(len(holds) - 1, 'other host')} for longer" if len(holds) > 1 else ""
     return f"{visible(host, 100)} is on hold for {counted(max(1, ceil((until - now) / 60)), 'more minute')}{others}"
@@ -103,6 +106,8 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
 
 
 def _relevant_share(session: Session) -> str:
+    """The share of relevant pages in words: measured if the user has labelled enough pages that were drawn at random,
+    else as the model estimates it."""
     status, calibration = session.status, calibration_of(session.recipe.topic, session.folder)
     sample = sample_result(session.folder, session.collection.catalog)
     if sample is not None and sample.is_enough:
@@ -111,6 +116,7 @@ def _relevant_share(session: Session) -> str:
             f"probably {sample.low:.0%}–{sample.high:.0%}{', ' if sample.growth else ''}{sample.growth})"
         )
     low, high = harvest_interval(status.relevant, status.pages, calibration)
+    # A rule decides what is relevant; a model only estimates it.
     estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
     return f"{status.relevant / status.pages if status.pages else 0.0:.0%} relevant{estimate}"
 
@@ -157,8 +163,9 @@ class _CrawlProgress:
         self._began = time.monotonic()
         self._pages_before = session.status.pages
         self._errors = 0
-        self._through_readers = 0
-        self._standing_sum, self._standings = 0.0, 0  # of the pages of this run that have one
+        self._through_readers = 0  # pages of this run that only an access log named: no page visited before links there
+        # Over the pages of this run whose standing (importance on the Web, 0 to 1) is known: its sum, and their number.
+        self._standing_sum, self._standing_count = 0.0, 0
         self._latest: Visit | None = None
 
     def __call__(self, visit: Visit) -> None:
@@ -168,7 +175,7 @@ class _CrawlProgress:
             self._through_readers += is_found_by_readers(visit.candidate.because, visit.candidate.found_on)
         if visit.standing is not None and visit.is_kept:
             self._standing_sum += visit.standing
-            self._standings += 1
+            self._standing_count += 1
         if self._as_json:
             print_json(visit_as_json(visit))
         self.update()
@@ -195,7 +202,7 @@ class _CrawlProgress:
                 scores=_progress_scores(
                     session.loop.strategy,
                     visit,
-                    self._standing_sum / self._standings if self._standings else None,
+                    self._standing_sum / self._standing_count if self._standing_count else None,
                     is_estimate=self._is_estimate,
                 ),
                 through_readers=None if session.access_log.active is None else self._through_readers,
@@ -215,8 +222,8 @@ def _progress_scores(
     strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
 ) -> ProgressScores:
     """The current weights of a strategy that combines relevance and standing, and its reasons for a visit."""
-    *_, strategy = layers(strategy)
-    if getattr(strategy, "alpha", None) is None:
+    *_, strategy = layers(strategy)  # the innermost one, which a guide (a map or an access log) may wrap
+    if getattr(strategy, "alpha", None) is None:  # its weight of relevance against standing; others have none
         return ProgressScores(mean_standing, is_estimate=is_estimate)
     recent_relevance = getattr(strategy, "recent_relevance", None)
     parts = UtilityParts.from_because(visit.candidate.because)

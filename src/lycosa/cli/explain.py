@@ -18,10 +18,10 @@ from lycosa.web.outcomes import outcome_in_words
 
 from .options import Json, Name, UrlArgument, command, print_json
 
-_FACTORS_SHOWN = 3  # of a link, the strongest
+_FACTORS_SHOWN = 3  # the strongest of those that make up the priority of a link
 _MAX_FETCHES = 10  # latest fetches that are shown
 _MAX_LINE = 400  # characters
-_MAX_REASONS = 2_000  # characters, in a line of their own
+_MAX_REASONS = 2_000  # characters; reasons have a line of their own
 _WHY = "  why: "
 
 
@@ -94,6 +94,13 @@ def _why_left_out(fetches: list[FetchRow], name: str) -> str:
 
 
 def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[str]:
+    """The explanation of a URL in lines.
+
+    facts: what is known of it, as `facts_about` returns it. A look is one fetch of a stored page; the original is the
+        most important one of a group of near-duplicates.
+    name: the folder of the collection, for the commands that are recommended.
+    max_factors: how many factors of a priority are shown; None for all.
+    """
     lines = [f"{facts['url']}: {facts['state']}"]
     page: PageRow | None = facts["page"]
     waiting: Candidate | None = facts["waiting"]
@@ -161,7 +168,7 @@ def _look_lines(looks: list[LookRow]) -> list[str]:
         return []
     versions = sum(look.digest is not None for look in looks)
     lines = [f"  seen {counted(len(looks), 'time')}, {counted(versions, 'version')}:"]
-    version: LookRow | None = None
+    version: LookRow | None = None  # the latest look so far that found a new version
     for change, group in groupby(looks, key=lambda look: look.change):
         equal_looks = list(group)
         if equal_looks[0].digest is None:

@@ -45,7 +45,7 @@ def elapsed_notice(description: str, *, quiet: bool = False) -> Iterator[None]:
 
 
 class ProgressBar:
-    """A bar over the parts of a job on a terminal, a line now and then elsewhere."""
+    """A bar over the parts of a job on a terminal, a line now and then elsewhere; called with its progress."""
 
     def __init__(self, description: str, *, quiet: bool = False):
         self._description = description
@@ -64,6 +64,7 @@ class ProgressBar:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
+        """Shows how many of the `total` parts are done."""
         if self._quiet or (self._bar is None and time.monotonic() < self._due):
             return
         if self._console.is_terminal:

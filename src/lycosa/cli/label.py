@@ -18,7 +18,7 @@ from lycosa.vocabulary.urls import checked_url
 from .options import Json, Name, notify, print_json, program
 
 _MAX_BYTES = 32 << 20  # of a file of labels
-_LABELS = {"good": True, "bad": False, "+": True, "-": False}
+_LABELS = {"good": True, "bad": False, "+": True, "-": False}  # a label is True for a page that is on the topic
 
 
 def label(
@@ -38,19 +38,19 @@ def label(
     """Mark pages as on or off topic and retrain. Works while a crawl of the collection runs, too."""
     if good and bad:
         raise UsageError("--good and --bad cannot be combined; write good or bad before each URL of a file")
-    verdict = True if good else False if bad else None
+    label_for_all = True if good else False if bad else None
     labels: dict[Url, bool] = {}
     for url in urls or ():
-        if verdict is None:
+        if label_for_all is None:
             raise UsageError("say either --good or --bad")
-        labels[checked_url(url)] = verdict
+        labels[checked_url(url)] = label_for_all
     if file is not None:
-        labels |= _read_labels(file, verdict)
+        labels |= _read_labels(file, label_for_all)
     if not labels:
         raise UsageError("no URL to label; give one or several, or a file of them with --file")
     if len(labels) > MAX_LABELS:
         raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
-    good_urls, bad_urls = ([url for url, verdict in labels.items() if verdict is is_good] for is_good in (True, False))
+    good_urls, bad_urls = ([url for url, label in labels.items() if label is is_good] for is_good in (True, False))
     learnt = api.label(name, good=good_urls, bad=bad_urls, notify=notify)
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
@@ -59,7 +59,7 @@ def label(
 
 
 def labels_in_words(learnt: LearntLabels, name: Path) -> str:
-    """What was learnt from labels, in words."""
+    """How many pages were scored again after labels were learnt, and how many the next crawl has to fetch, in words."""
     if learnt.judged is None:
         return f"The model will be trained by the next: {program()} crawl {name}"
     trained = f"Model retrained; {counted(learnt.judged, 'page')} re-scored."

@@ -29,7 +29,10 @@ app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages p
 SPARKLINE_WIDTH = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE_FILE = "activity.svg"
-_READABLE_REASONS = {DESCRIPTIONS[DropReason.BROKEN]: "not in the log format"}  # plainer than the stored one
+_READABLE_REASONS = {  # plainer than the stored ones
+    DESCRIPTIONS[DropReason.BROKEN]: "not in the log format",
+    DESCRIPTIONS[DropReason.GROUP]: "of proxies or robots",
+}
 
 
 @app.command("import")
@@ -80,11 +83,12 @@ def import_(
     )
     if site is not None and "://" not in site and not quiet:
         notify(
-            f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
+            f"taking paths to be of {options.origin}; if it uses http, not https, import into a new log with "
+            f"--site http://{site}"
         )
-    with ProgressBar("MB read", quiet=quiet or as_json) as count:
+    with ProgressBar("MB read", quiet=quiet or as_json) as progress:
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
-        done = import_logs(files, into, options, now=time.time(), progress=count, report=report_each)
+        done = import_logs(files, into, options, now=time.time(), progress=progress, report=report_each)
     if as_json:
         print_json({"log": str(into), "files": [_outcome_as_json(outcome) for outcome in done]})
         return
@@ -100,7 +104,10 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     if outcome.known:
         typer.echo(f"{name}: already imported; nothing was added")
         if options.changes_reading:
-            notify("what is imported stays as it was read then; to read it another way, import it into a new log")
+            notify(
+                "already imported lines keep the options they were read with; "
+                "to read them with others, import the file into a new log"
+            )
         return
     new_lines_only = ", only what is new since it was imported before" if outcome.grown else ""
     typer.echo(
@@ -168,14 +175,15 @@ def show(
 def _lines(log: Path, summary: LogSummary) -> list[str]:
     if not summary.files:
         return [f"{log}: nothing imported yet"]
-    since = "" if summary.first is None or summary.last is None else f", {_day(summary.first)} to {_day(summary.last)}"
+    period = "" if summary.first is None or summary.last is None else f", {_day(summary.first)} to {_day(summary.last)}"
     lines = [
         f"{log}: {summary.accesses:,} accesses of {summary.users:,} people to {counted(summary.pages, 'page')} "
-        f"on {counted(summary.days, 'day')}{since}",
+        f"on {counted(summary.days, 'day')}{period}",
         f"  from {counted(len(summary.files), 'file')} with {summary.lines:,} lines",
     ]
     if summary.groups:
-        lines.append(f"  {counted(summary.groups, 'source')} dropped as groups")
+        sources = counted(summary.groups, "source")
+        lines.append(f"  {sources} dropped, with too many requests for one person: proxies or robots")
     if summary.min_users > 1:
         lines.append(
             f"  {counted(summary.rare_pages, 'page')} with {summary.rare_accesses:,} accesses left out, "
@@ -185,7 +193,7 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
         lines.append("dropped lines")
         lines += [f"  {count:>10}  {_reason(reason)}" for reason, count in summary.dropped.items()]
     if summary.activity.counts:
-        lines += [f"accesses {_per_span(summary.activity.span)}", f"  {sparkline(summary.activity.counts)}"]
+        lines += [f"accesses {_per_bar(summary.activity.bar_seconds)}", f"  {sparkline(summary.activity.counts)}"]
     if summary.most_read:
         lines.append("most read, by people")
         lines += [f"  {page.users:>8}  {visible(page.url, 100)}" for page in summary.most_read]
@@ -193,20 +201,21 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
 
 
 def sparkline(counts: Sequence[int], width: int = SPARKLINE_WIDTH) -> str:
-    """The counts as bars of characters, neighbours added up where there are more than fit.
+    """The counts as bars of characters, neighbours added up where there are more than fit; only 0 has the lowest bar.
 
     >>> sparkline([0, 1, 8])
-    '▁▁█'
+    '▁▂█'
     """
-    group = -(-len(counts) // width)
-    sums = [sum(counts[start : start + group]) for start in range(0, len(counts), group or 1)]
+    counts_per_bar = -(-len(counts) // width)
+    sums = [sum(counts[start : start + counts_per_bar]) for start in range(0, len(counts), counts_per_bar or 1)]
     highest = max(sums, default=0) or 1
-    return "".join(SPARKLINE_LEVELS[(len(SPARKLINE_LEVELS) - 1) * count // highest] for count in sums)
+    top_level = len(SPARKLINE_LEVELS) - 1
+    return "".join(SPARKLINE_LEVELS[max(top_level * count // highest, min(count, 1))] for count in sums)
 
 
-def _per_span(span: float) -> str:
-    days = round(span / 86_400)
-    return "by the hour" if span < 86_400 else "by the day" if days == 1 else f"by {days} days"
+def _per_bar(bar_seconds: float) -> str:
+    days = round(bar_seconds / 86_400)
+    return "by the hour" if bar_seconds < 86_400 else "by the day" if days == 1 else f"by {days} days"
 
 
 def _day(at: float) -> str:
@@ -240,7 +249,7 @@ def _summary_as_json(log: Path, summary: LogSummary) -> dict[str, object]:
         "most_read": [page._asdict() for page in summary.most_read],
         "activity": {
             "start": iso(summary.activity.start) if summary.activity.counts else None,
-            "seconds": summary.activity.span,
+            "seconds": summary.activity.bar_seconds,
             "counts": summary.activity.counts,
         },
     }
@@ -248,14 +257,14 @@ def _summary_as_json(log: Path, summary: LogSummary) -> dict[str, object]:
 
 def _write_picture(out: Path, activity: Activity) -> None:
     path = out if out.suffix == ".svg" else out / PICTURE_FILE
-    unit, name = (3600.0, "hours") if activity.span < 86_400 else (86_400.0, "days")
-    points = [(index * activity.span / unit, float(count)) for index, count in enumerate(activity.counts)]
+    unit, name = (3600.0, "hours") if activity.bar_seconds < 86_400 else (86_400.0, "days")
+    points = [(index * activity.bar_seconds / unit, float(count)) for index, count in enumerate(activity.counts)]
     since = f" after {datetime.fromtimestamp(activity.start, UTC):%Y-%m-%d %H:%M} UTC" if points else ""
     picture = line_chart(
         [Series("accesses", points)],
         title="activity",
         x_title=name + since,
-        y_title=f"accesses {_per_span(activity.span)}",
+        y_title=f"accesses {_per_bar(activity.bar_seconds)}",
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

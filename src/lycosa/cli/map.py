@@ -1,4 +1,10 @@
-"""`lycosa map`: what crawls have learnt of where the pages of a topic are, for the next ones to use."""
+"""`lycosa map`: what crawls have learnt of where the pages of a topic are, for the next ones to use.
+
+An atlas is a file of maps, one for each topic. A map ties the pages of a topic that earlier crawls found, beside the
+links of the Web: pages with many out-links are portals, which are all tied to one another; every other page is a spoke,
+tied to one portal. The reach says whether spokes are tied to portals few links away (near), to others (far) or to any
+(mixed). A dead page was gone when a crawl last asked for it. A taxonomy is a classifier of pages by topic.
+"""
 
 import csv
 import sys

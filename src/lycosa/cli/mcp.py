@@ -89,11 +89,14 @@ def _with_tool_errors(tool: Tool) -> Tool:
 
 
 class Tools:
-    """What a model may do with a collection; each call opens it again, so that a crawl can run meanwhile."""
+    """What a model may do with a collection; each call opens it again, so that a crawl can run meanwhile.
+
+    allowed: the number of requests that all calls of `crawl_more` may make together.
+    """
 
     def __init__(self, folder: Path, *, allowed: int, options: FetchOptions):
         self._folder = folder
-        self._left = allowed  # requests
+        self._requests_left = allowed
         self._options = options
         settings_of(options)  # raises for wrong options, before a client waits
 
@@ -150,7 +153,7 @@ class Tools:
         pages: how many URLs to request; one that robots.txt forbids counts, too. What the new pages link to waits for
             a later call.
         """
-        requests = min(_clamp(pages, _MAX_CRAWL), self._left)
+        requests = min(_clamp(pages, _MAX_CRAWL), self._requests_left)
         if requests < 1:
             raise UsageError("all pages that the user allowed are fetched; more with: lycosa mcp NAME --allow-crawl N")
         with self._open() as collection:
@@ -172,9 +175,9 @@ class Tools:
                             }
                         )
             finally:
-                self._left -= max(session.status.fetch_counts.fetches, len(fetched))
+                self._requests_left -= max(session.status.fetch_counts.fetches, len(fetched))
             stopped = session.status.stop_reason
-        return {"fetched": fetched, "stopped": stopped, "pages_left": max(0, self._left)}
+        return {"fetched": fetched, "stopped": stopped, "pages_left": max(0, self._requests_left)}
 
     def _open(self) -> api.OpenCollection:
         return api.open(self._folder, notify=notify)

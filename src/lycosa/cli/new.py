@@ -58,10 +58,10 @@ def new(
         **scope,
     )
     recipe = name / FILE_NAME
-    found = examples_of(load_recipe(name).topic, name)
-    good = found.good
-    missing = []
-    if not good and found.contradictory:
+    given_examples = examples_of(load_recipe(name).topic, name)
+    good = given_examples.good
+    missing = []  # what the crawl needs and the recipe lacks, in words
+    if not good and given_examples.contradictory:
         missing.append(
             f"each of its examples is listed both as good and as bad, and counts as neither: "
             f"take them out of one of the lists in {name / 'examples'}"
@@ -73,14 +73,14 @@ def new(
             f"it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
             f'and seeds = "seeds.txt" into {recipe}; or crawl it with --seed URL or --logs LOG'
         )
-    crawl = command("crawl", name, "--pages", 500)
+    crawl_command = command("crawl", name, "--pages", 500)
     if not missing:
-        typer.echo(f"made {name}; look at {recipe}, then: {crawl}")
+        typer.echo(f"made {name}; look at {recipe}, then: {crawl_command}")
         return
     typer.echo(f"made {name}; before the crawl")
     for need in missing:
         typer.echo(f"- {need}")
-    typer.echo(f"then: {crawl}")
+    typer.echo(f"then: {crawl_command}")
 
 
 def _files_and_lines(file: Path | None, lines: list[str] | None = None) -> list[str | Path]:

@@ -24,13 +24,13 @@ Mode = Literal["live", "plain", "messages", "silent"]  # messages: no statistics
 
 
 class ProgressScores(NamedTuple):
-    """Relevance and standing as a strategy weighs them; None if unknown."""
+    """Relevance and standing (importance on the Web), both 0 to 1, as a strategy weighs them; None if unknown."""
 
     mean_standing: float | None = None  # of the pages of this run
     recent_relevance: float | None = None  # mean relevance of the latest pages
     relevance: float | None = None  # of the page on which the last one was found; likewise the next two
     standing: float | None = None
-    utility: float | None = None
+    utility: float | None = None  # the two combined by the strategy, which decides the priority
     is_estimate: bool = False  # whether a model, not a rule, decides what is relevant
 
 
@@ -73,7 +73,7 @@ class Progress:
         self._due = monotonic() + (0.0 if self._mode == "live" else self._interval)
         self._is_shown = True  # whether `_stats` have been drawn
         self._live: Live | None = None
-        self._rates: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
+        self._rates: deque[float] = deque(maxlen=SPARKLINE_WIDTH)  # points of the sparkline: see `_add_point`
         self._last_point = (0, 0)  # pages, and highlighted ones, at the last point of the sparkline
         self._stats = ProgressStats()
 
@@ -212,6 +212,7 @@ def _mean_standing(scores: ProgressScores) -> list[str]:
 
 
 def _through_readers(pages: int | None) -> list[str]:
+    """The number of pages that only an access log named; readers are the people in it."""
     return [] if pages is None else [f"{pages} through readers"]
 
 

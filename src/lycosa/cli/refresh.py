@@ -67,7 +67,7 @@ class _RefreshProgress:
 
     def __init__(self, session: Session, visits: Refresh, budget: int, progress: Progress):
         self._fetch_counts, self._frontier, self._clock = session.status.fetch_counts, session.frontier, session.clock
-        self._tally = visits.tally
+        self._tally = visits.tally  # its `counts`: fetches by Change, and those of new pages as "new"
         self._budget = budget
         self._progress = progress
         self._began = time.monotonic()
@@ -77,7 +77,7 @@ class _RefreshProgress:
         self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         if not self._progress.shows_stats:
             return
-        held = len(self._frontier.holds(self._clock.now() + MIN_REPORTED_HOLD))
+        hosts_on_hold = len(self._frontier.holds(self._clock.now() + MIN_REPORTED_HOLD))
         fetches, counts = self._fetch_counts.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         returned, not_sent = counts[Change.RETURNED], self._fetch_counts.not_sent
@@ -99,7 +99,7 @@ class _RefreshProgress:
                     f"{counts[Change.VANISHED]} vanished",
                     *([f"{returned} returned"] if returned else []),
                     *([f"{not_sent} not sent"] if not_sent else []),
-                    *([f"{counted(held, 'host')} on hold"] if held else []),
+                    *([f"{counted(hosts_on_hold, 'host')} on hold"] if hosts_on_hold else []),
                 ),
             )
         )

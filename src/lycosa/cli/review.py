@@ -1,4 +1,9 @@
-"""`lycosa review`: shows pages one by one, asks whether they are on the topic, and retrains after each batch."""
+"""`lycosa review`: shows pages one by one, asks whether they are on the topic, and retrains after each batch.
+
+Some pages of each batch are drawn at random from all pages of the collection. Those of all batches are the sample: the
+share of it that the user calls on topic measures the harvest rate. The sample is behind if the collection has grown so
+much since that it says little about the present one.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -52,9 +57,9 @@ def review(
     """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
     require_learning(name, load_recipe(name))
     reviewer = _Review(name, size=size, random=Random(seed), as_json=as_json)
-    reviewed = 0
-    while (batches is None or reviewed < batches) and reviewer.batch():
-        reviewed += 1
+    batches_done = 0
+    while (batches is None or batches_done < batches) and reviewer.review_batch():
+        batches_done += 1
     reviewer.finish()
 
 
@@ -66,12 +71,12 @@ class _Review:
         self._size = size
         self._random = random
         self._as_json = as_json
-        self._seen: set[Url] = set()
-        self._labelled = 0
+        self._seen: set[Url] = set()  # pages that the user has answered for
+        self._label_count = 0
         self._learnt: LearntLabels | None = None
         self._answers = _answers()
 
-    def batch(self) -> bool:
+    def review_batch(self) -> bool:
         """Asks for the pages of a batch and learns from the answers; False if there are no more."""
         with open_for_reading(self._folder) as collection:
             recipe = load_recipe(self._folder, for_reading=True)
@@ -79,7 +84,7 @@ class _Review:
                 collection, self._folder, recipe, size=self._size, random=self._random, exclude=self._seen
             )
         if batch.labelled_before:
-            add_to_sample(self._folder, batch.labelled_before, pages=batch.collected)
+            add_to_sample(self._folder, batch.labelled_before, pages=batch.pages_then)
         if not batch.pages:
             if not self._as_json:
                 typer.echo("No page is left to review.")
@@ -89,10 +94,10 @@ class _Review:
             is_complete = self._ask(batch, labels)
         except KeyboardInterrupt:
             is_complete = False  # answers are saved already; the model learns from them
-        labelled = sum(label is not None for label in labels)
-        if labelled:
+        label_count = sum(label is not None for label in labels)
+        if label_count:
             self._learnt = label_pages(self._folder, {}, notify=notify)
-            self._labelled += labelled
+            self._label_count += label_count
             if not self._as_json:
                 typer.echo(f"Saved. {labels_in_words(self._learnt, self._folder)}")
         return is_complete
@@ -122,7 +127,7 @@ class _Review:
                 steering.label(self._folder, {page.url: label})
                 if page.why == "random":
                     relevances = {page.url: page.relevance}
-                    add_to_sample(self._folder, {page.url: label}, pages=batch.collected, relevances=relevances)
+                    add_to_sample(self._folder, {page.url: label}, pages=batch.pages_then, relevances=relevances)
         return True
 
     def _undo(self, page: ReviewPage, labels: list[bool | None]) -> None:
@@ -155,7 +160,7 @@ class _Review:
             learnt = self._learnt
             print_json(
                 {
-                    "labels": self._labelled,
+                    "labels": self._label_count,
                     "judged": learnt and learnt.judged,
                     "missing": learnt and learnt.missing,
                     "sample": sample and msgspec.to_builtins(sample),
@@ -175,14 +180,14 @@ def sample_in_words(sample: SampleResult) -> str:
     return f"{measured}, {sample.growth}: review some more." if sample.is_behind else f"{measured}."
 
 
-def _rest_is_too_long(line: str) -> bool:
-    """Reads the rest of a line of standard input; returns whether it has no end."""
+def _skip_rest_of_line(line: str) -> bool:
+    """Reads standard input to the end of the line that begins so; False, with a message, if it is too long."""
     for _ in range(_MAX_LINE // _MAX_ANSWER):
         if len(line) < _MAX_ANSWER or line.endswith("\n"):
-            return False
+            return True
         line = sys.stdin.readline(_MAX_ANSWER)
     notify(f"an answer of more than {_MAX_LINE:,} characters: the review ends here")
-    return True
+    return False
 
 
 def _answers() -> Iterator[str]:
@@ -194,7 +199,7 @@ def _answers() -> Iterator[str]:
             typed = "q" if key in ("\x03", "\x04", "\x1b") else key
         else:
             line = sys.stdin.readline(_MAX_ANSWER)
-            if not line or _rest_is_too_long(line):
+            if not line or not _skip_rest_of_line(line):
                 yield "quit"
                 continue
             typed = line

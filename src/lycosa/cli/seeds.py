@@ -53,25 +53,25 @@ def seeds(
 
     By default: SearXNG for --words; sitemaps and llms.txt for hosts. A source that fails says so; the others continue.
     """
-    engine = searxng if searxng is not None else load_user_config().searxng if words else ""
-    if words and not engine:
+    searxng_url = searxng if searxng is not None else load_user_config().searxng if words else ""
+    if words and not searxng_url:
         raise UsageError('--words needs a SearXNG: say --searxng URL, or searxng = "URL" in your config.toml')
-    if engine and not words:
+    if searxng_url and not words:
         raise UsageError("what is the SearXNG to be asked for? say --words")
     sites = seeds_in(hosts or (), "hosts", notify=lambda line: None)
     if not sites and not words:
         raise UsageError("name hosts, or say --words with a SearXNG; see: lycosa seeds --help")
     if (common_crawl or wayback or sitemap or llms_txt) and not sites:
         raise UsageError("--common-crawl, --wayback, --sitemap and --llms-txt are about hosts; name some")
-    chosen = common_crawl or wayback or sitemap or llms_txt
+    has_chosen_sources = common_crawl or wayback or sitemap or llms_txt
     sources = SeedSources(
-        hosts=sites,
+        host_urls=sites,
         words=words,
-        searxng=_checked_address(engine, "--searxng"),
+        searxng=_checked_address(searxng_url, "--searxng"),
         common_crawl=_checked_address(common_crawl_url, "--common-crawl-url") if common_crawl else "",
         wayback=_checked_address(wayback_url, "--wayback-url") if wayback else "",
-        sitemap=sitemap or (bool(sites) and not chosen),
-        llms_txt=llms_txt or (bool(sites) and not chosen),
+        sitemap=sitemap or (bool(sites) and not has_chosen_sources),
+        llms_txt=llms_txt or (bool(sites) and not has_chosen_sources),
         limit=limit,
     )
     contact = checked_contact(options.get("contact") or "", "--contact") or user_contact()

@@ -1,4 +1,9 @@
-"""`lycosa show`: what a collection holds."""
+"""`lycosa show`: what a collection holds.
+
+The sample is the pages that `lycosa review` drew at random and the user labelled; it measures the harvest rate, which
+is otherwise estimated from the model's scores. A figure is behind if the collection has changed much since it was
+taken. Standing is the importance of a page on the Web, 0 to 1. A look is one fetch of a stored page.
+"""
 
 from datetime import datetime
 
@@ -35,17 +40,18 @@ def show(name: Name, as_json: Json = False) -> None:
                 "harvest_low": overview.harvest_interval[0],
                 "harvest_high": overview.harvest_interval[1],
                 "harvest_measured": overview.harvest_rate if overview.is_measured else None,
+                # The number of pages that the collection had then.
                 "harvest_measured_at": sample.pages_then if sample is not None and sample.is_enough else None,
                 "harvest_is_behind": sample is not None and sample.is_enough and sample.is_behind,
                 "sample": sample and msgspec.to_builtins(sample),
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
-                "relevant_left": recall and recall.relevant_left,
+                "relevant_left": recall and recall.relevant_left,  # estimated number of relevant pages not found yet
                 "recall_is_behind": overview.is_recall_behind,
                 "topic_has_changed": overview.has_topic_changed,
                 "mean_standing": facts.mean_standing,
-                "target": overview.target,
+                "target": overview.target,  # the mean relevance that the strategy of the latest crawl aims at
                 "waiting": overview.waiting,
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
@@ -111,6 +117,7 @@ def _lines(name: str, overview: Overview) -> list[str]:
 
 
 def _precision(sample: SampleResult) -> str:
+    """Of the pages drawn at random that the model called relevant, the share that it rightly called so."""
     low, high = wilson_interval(sample.rightly, sample.called_relevant)
     return (
         f"{sample.rightly / sample.called_relevant:.0%} ({sample.rightly} of {sample.called_relevant} pages drawn at "

@@ -46,16 +46,16 @@ def try_(
     """Show what a crawl would make of one page. Its relevance, the words that decided, its links; nothing is stored."""
     if name is not None and _is_collection(Path(url)) and not _is_collection(name):
         url, name = str(name), Path(url)  # in the order of all other commands
-    completed = url_of_bare_host(url)
-    if completed is not None:
-        notify(f"{url!r} is taken for {completed}")
-    page_url, settings = completed or checked_url(url), settings_of(options)
+    completed_url = url_of_bare_host(url)  # None if it was given with its scheme
+    if completed_url is not None:
+        notify(f"{url!r} is taken for {completed_url}")
+    page_url, settings = completed_url or checked_url(url), settings_of(options)
     with _collection_folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
         recipe = changed_recipe(polite_recipe(folder, notify=notify), options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             trial = runner.run(try_url(folder, recipe, page_url, settings, clock=WallClock(), notify=notify))
-    if completed is not None and not trial.is_page and "TLS error" in trial.outcome:
-        notify(f"if the host has no TLS, write {completed.replace('https://', 'http://', 1)}")
+    if completed_url is not None and not trial.is_page and "TLS error" in trial.outcome:
+        notify(f"if the host has no TLS, write {completed_url.replace('https://', 'http://', 1)}")
     if as_json:
         print_json(trial)
     else:
@@ -91,8 +91,8 @@ _LEFT_OUT = {
 }
 
 
-def _lines(trial: Trial, links: int) -> Iterator[str]:
-    for hop in trial.hops:
+def _lines(trial: Trial, max_links: int) -> Iterator[str]:
+    for hop in trial.hops:  # redirects
         yield visible(hop, 400)
     yield visible(f"{trial.url}: {trial.outcome}", 400)
     if not trial.is_page or trial.relevance is None:
@@ -114,7 +114,7 @@ def _lines(trial: Trial, links: int) -> Iterator[str]:
     not_followed = f"; not followed: {skipped}" if skipped else ""
     known = "".join(f", {count:,} {state}" for state, count in trial.known.items())
     yield f"links          {counted(len(trial.links), 'link')} would wait{known}{not_followed}"
-    for link in trial.links[:links]:
+    for link in trial.links[:max_links]:
         yield from _link_lines(link)
 
 

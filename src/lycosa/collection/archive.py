@@ -3,7 +3,8 @@
 It is the log of the collection, from which catalog and search index can be rebuilt.
 
 An event is a group of records. `recover` removes an unfinished group at the end of the last file, as left by a kill;
-`forget` rewrites files without some URLs. Complete records of other programs stay as they are.
+`forget` rewrites files without some URLs. Complete records of other programs stay as they are. A capture is a response
+that replay tools can show; each has an entry in the CDXJ index beside its file.
 """
 
 import math
@@ -375,6 +376,7 @@ def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:
 
 
 def _undecoded(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+    """A `Decode` that returns the body as it is, for callers that need headers only."""
     return body, False
 
 
@@ -509,12 +511,13 @@ def _metadata_without(metadata: Metadata, is_forgotten: Callable[[Url], bool]) -
         return None
     match metadata:
         case RunStart():
-            listed_count = len(metadata.seeds) - (metadata.sitemap_seeds or 0)
-            listed, from_sitemaps = (
+            # `sitemap_seeds` is the number of the last seeds, which sitemaps named; the user gave those before.
+            given_count = len(metadata.seeds) - (metadata.sitemap_seeds or 0)
+            given, from_sitemaps = (
                 tuple(seed for seed in seeds if not is_forgotten(seed))
-                for seeds in (metadata.seeds[:listed_count], metadata.seeds[listed_count:])
+                for seeds in (metadata.seeds[:given_count], metadata.seeds[given_count:])
             )
-            return replace(metadata, seeds=listed + from_sitemaps, sitemap_seeds=len(from_sitemaps) or UNSET)
+            return replace(metadata, seeds=given + from_sitemaps, sitemap_seeds=len(from_sitemaps) or UNSET)
         case Scores():
             relevance, standing = (
                 {page: value for page, value in values.items() if not is_forgotten(Url(page))}

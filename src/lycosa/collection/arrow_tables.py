@@ -13,7 +13,7 @@ _INT_COLUMNS = frozenset(("number", "depth", "status", "bytes", "chunk", "chunks
 _FLOAT_COLUMNS = frozenset(("relevance", "standing"))
 _BATCH_ROWS = 5000
 _BATCH_CHARACTERS = 1 << 22  # of text and links in a batch, which bounds memory
-_LINK_SIZE = 100  # characters that a link takes as much memory as, beside its texts
+_LINK_SIZE = 100  # memory that a link takes beside its texts, in characters
 
 
 def import_pyarrow(feature: str) -> Any:

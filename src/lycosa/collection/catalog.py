@@ -1,4 +1,10 @@
-"""The catalog of a collection: the events of its archive as SQLite tables that can be queried."""
+"""The catalog of a collection: the events of its archive as SQLite tables that can be queried.
+
+Pages are numbered in order of arrival, from 1. A look is one fetch of a stored page, the first one included; where the
+page had changed, it brought a new version. A page is stale if the search index has an older version of it. A fetch is
+settled unless another attempt follows, and `again` if it is a look after the first. The column `place` is the byte
+offset of the first record of an event in the WARC file `file`.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -95,7 +101,7 @@ class Catalog(Queries):
 
     def __init__(self, path: Path, *, writable: bool, migrations: Sequence[str] = MIGRATIONS):
         self.path = path
-        self._unwritten: dict[str, list[Row]] = {table: [] for table in _WRITE_SQL}
+        self._unwritten: dict[str, list[Row]] = {kind: [] for kind in _WRITE_SQL}  # rows by key of `_WRITE_SQL`
         self._new_numbers: dict[Url, int] = {}  # of pages that are not written yet
         self._has_failed = False
         with self._errors():
@@ -108,7 +114,7 @@ class Catalog(Queries):
 
     @cached_property
     def _page_keys(self) -> KeySet:
-        """The keys of all pages, so that new pages, the common case, need no query."""
+        """64-bit hashes of the URLs of all pages, so that new pages, the common case, need no query."""
         return KeySet(map(key_of, self._urls("SELECT url FROM pages")))
 
     def add(self, event: Event, place: RecordLocation | None) -> int | None:
@@ -445,29 +451,30 @@ class Catalog(Queries):
             ),
         )
 
-    def _put(self, table: str, row: Struct, *key: object) -> None:
-        self._unwritten[table].append(astuple(row) + key)
+    def _put(self, kind: str, row: Struct, *key: object) -> None:
+        """Buffers a row for a statement of `_WRITE_SQL`; `key` has the values after those of the row."""
+        self._unwritten[kind].append(astuple(row) + key)
 
     def _flush(self) -> None:
         if not any(self._unwritten.values()):
             return
-        waiting, self._unwritten = self._unwritten, {table: [] for table in _WRITE_SQL}
+        unwritten, self._unwritten = self._unwritten, {kind: [] for kind in _WRITE_SQL}
         self._new_numbers = {}
         with self._errors():
-            for table, rows in waiting.items():
+            for kind, rows in unwritten.items():
                 if rows:
-                    self._insert(table, rows)
+                    self._write(kind, rows)
 
-    def _insert(self, table: str, rows: list[Row]) -> None:
+    def _write(self, kind: str, rows: list[Row]) -> None:
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN")
         self.connection.execute("SAVEPOINT adding")
         try:
-            self.connection.executemany(_WRITE_SQL[table], rows)
+            self.connection.executemany(_WRITE_SQL[kind], rows)
         except UnicodeEncodeError:  # a lone surrogate, from a hostile page
             self.connection.execute("ROLLBACK TO adding")
             self.connection.executemany(
-                _WRITE_SQL[table],
+                _WRITE_SQL[kind],
                 [
                     tuple(replace_surrogates(value) if isinstance(value, str) else value for value in row)
                     for row in rows

@@ -238,8 +238,8 @@ class Collection:
         """Makes everything so far durable; after a kill, only later events are replayed."""
         self.archive.sync()
         self.catalog.commit(self._applied)
-        is_old = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
-        if len(self._added) >= self._index_batch or (is_old and (self._added or self._index_later)):
+        is_index_due = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
+        if len(self._added) >= self._index_batch or (is_index_due and (self._added or self._index_later)):
             self._commit_index()
 
     def close(self) -> None:
@@ -389,12 +389,12 @@ def recover_rebuild(folder: Path) -> str:
     While another process rebuilds, the old files can be read; while it replaces the files, this waits for it.
     """
     give_up_at = time.monotonic() + _INSTALL_TIMEOUT
-    while (maintenance := read_upkeep_journal(folder)) is not None and maintenance.task == "rebuild":
+    while (upkeep := read_upkeep_journal(folder)) is not None and upkeep.task == "rebuild":
         try:
             with closing(_acquire_lock(folder)):
                 return _recover_rebuild(folder)
         except CollectionError:  # another process works on it, or the folder is not writable
-            if maintenance.stage == "making" or time.monotonic() > give_up_at:
+            if upkeep.stage == "making" or time.monotonic() > give_up_at:
                 break
             time.sleep(0.02)
     return ""
@@ -402,14 +402,14 @@ def recover_rebuild(folder: Path) -> str:
 
 def _recover_rebuild(folder: Path) -> str:
     """Like `recover_rebuild`, for the holder of the lock."""
-    maintenance = read_upkeep_journal(folder)
-    if maintenance is None or maintenance.task != "rebuild":
+    upkeep = read_upkeep_journal(folder)
+    if upkeep is None or upkeep.task != "rebuild":
         return ""
-    if maintenance.stage == "installing":
+    if upkeep.stage == "installing":
         _install_rebuilt(folder)
     _drop_rebuilt(folder)
     delete_upkeep_journal(folder)
-    if maintenance.stage == "installing":
+    if upkeep.stage == "installing":
         return "a rebuild that was broken off at its end is finished now"
     return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {quoted(folder)}"
 

@@ -39,7 +39,7 @@ from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, RunStop, Scores, fetch_of, is_not_modified, is_revisit
 from .json_text import to_json
-from .warc import DAMAGED, Record, date_of, digest, encode_record, one_line, read_records
+from .warc import DAMAGED, Record, date_of, encode_record, one_line, read_records, sha1_digest
 
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, max bytes -> content, is_truncated
 NewId = Callable[[], str]
@@ -60,43 +60,49 @@ class FetchMetadata(Struct, frozen=True, omit_defaults=True):
     outcome: Outcome
     at: Timestamp
     url: Annotated[str, Meta(pattern=r"^(https?://[^/\s]|$)")] = ""  # if it differs from the candidate's
-    elapsed: Score = 0.0
-    location: CheckedUrl | None = None
-    host_not_before: Timestamp | None = None
-    detail: str = ""
+    elapsed: Score = 0.0  # seconds
+    location: CheckedUrl | None = None  # the target of a redirect
+    host_not_before: Timestamp | None = None  # no request to the host before this time
+    detail: str = ""  # what went wrong, for people
     http_version: str = "1.1"
     content: Count = 0  # bytes once decoded
     utf8: bool = False  # whether headers are UTF-8, because Latin-1 cannot encode them
     host_added: bool = False  # whether the archived request has a Host header that the fetch did not have
-    reason: str = ""
+    reason: str = ""  # of the status line
     headers: Headers = ()
     request_headers: Headers = ()
-    truncated: str = ""
-    address: str = ""
+    truncated: str = ""  # "length" or "time" if the body was truncated
+    address: str = ""  # the IP address that answered
     status: int | None = None  # of a response whose headers are in no record
 
 
 class VisitMetadata(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
+    """A visit, without its page and what its other records have."""
+
     candidate: Candidate
     fetch: FetchMetadata
-    relevance: Score | None = None
-    duplicate_of: CheckedUrl | None = None
-    left_out: str = ""
-    standing: Score | None = None
-    known: PastFetch | None = None
+    relevance: Score | None = None  # 0 to 1
+    duplicate_of: CheckedUrl | None = None  # an earlier page with nearly the same text
+    left_out: str = ""  # str of a LeftOut if the page is not kept
+    standing: Score | None = None  # importance on the Web, 0 to 1
+    known: PastFetch | None = None  # of a page fetched again, as the next two: the version it was compared with
     change: Change | None = None
-    new_links: tuple[CheckedUrl, ...] = ()
-    is_copy: bool = False
+    new_links: tuple[CheckedUrl, ...] = ()  # link targets that are not in the previous version
+    is_copy: bool = False  # an earlier page has the same text word for word
 
 
 class AttemptMetadata(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
+    """A fetch that failed and will be tried again."""
+
     candidate: Candidate
     fetch: FetchMetadata
 
 
 class ExampleMetadata(Struct, frozen=True, tag_field="lycosa", tag="example"):
+    """An example page, fetched for training."""
+
     url: CheckedUrl
-    good: bool
+    good: bool  # whether it is a positive example
     fetch: FetchMetadata
 
 
@@ -141,7 +147,7 @@ def encode_event(event: Event, new_id: NewId) -> EncodedEvent:
     head = b"" if is_not_modified(fetch) else _head(first_line, fetch.headers, charset)
     known = event.known if isinstance(event, Visit) else None
     revisit = is_revisit(fetch)
-    payload_digest = known.payload if revisit and known and known.payload else digest(fetch.body)
+    payload_digest = known.payload if revisit and known and known.payload else sha1_digest(fetch.body)
     lines = [target]
     if fetch.address:
         lines.append(f"WARC-IP-Address: {one_line(fetch.address)}")
@@ -154,9 +160,9 @@ def encode_event(event: Event, new_id: NewId) -> EncodedEvent:
     kind = "revisit" if revisit else "response"
     members = [encode_record(kind, response_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
     if fetch.request_headers:
-        host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
+        host_header: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
         request_head = _head(
-            f"GET {path_of(fetch.url)} HTTP/{_archived_version(fetch)}", host + fetch.request_headers, charset
+            f"GET {path_of(fetch.url)} HTTP/{_archived_version(fetch)}", host_header + fetch.request_headers, charset
         )
         concurrent = f"WARC-Concurrent-To: {response_id}"
         mime = "application/http; msgtype=request"

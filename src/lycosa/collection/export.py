@@ -16,7 +16,7 @@ from .export_folders import CollectionInfo, write_dataset_folder, write_markdown
 from .json_text import to_json
 from .rows import ExportRow, PageRow
 
-COLUMNS = (
+COLUMNS = (  # of every row; dataset cards describe them, see `_COLUMN_DESCRIPTIONS` in export_folders.py
     "url",
     "host",
     "title",

@@ -34,11 +34,11 @@ def read_upkeep_journal(folder: Path) -> UpkeepTask | None:
         return None  # the usual case
 
 
-def write_upkeep_journal(folder: Path, maintenance: UpkeepTask) -> None:
+def write_upkeep_journal(folder: Path, upkeep: UpkeepTask) -> None:
     """Writes the journal, durably, before the task begins or enters its next stage."""
     path = folder / JOURNAL_FILE
     with disk_errors(path), atomic_write(path) as file:
-        file.write(msgspec.json.encode(maintenance))
+        file.write(msgspec.json.encode(upkeep))
 
 
 def delete_upkeep_journal(folder: Path) -> None:

@@ -32,15 +32,16 @@ class CachedWords(NamedTuple):
 
     number: int  # of the page
     at: float  # when it was fetched
-    codes: Codes  # of its terms
+    codes: Codes  # 64-bit hashes of its terms
     counts: NDArray[np.unsignedinteger]  # of each term
-    vector: NDArray[np.float32]
+    vector: NDArray[np.float32]  # the embedding of the page by word vectors; empty if it was not computed
 
 
 class PageWords:
     """A cache of words: callers read what is missing, or of another version of the page, from the archive.
 
-    The words of stored pages are `CachedWords`; those of training pages are terms with their counts. A version of a
+    The words of stored pages are `CachedWords`; those of training pages are terms (stemmed words without stop words and
+    numbers) with their counts. A version of a
     page is identified by the time of its fetch. If the file cannot be used, nothing is cached.
 
     made_by: names everything that the words depend on, such as the stemmer; a file with another value is discarded.

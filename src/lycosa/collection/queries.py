@@ -1,4 +1,9 @@
-"""Read queries on the catalog (SQLite)."""
+"""Read queries on the catalog (SQLite).
+
+Pages are numbered in order of arrival, from 1. A look is one fetch of a stored page, the first one included. Rows of
+`fetches` are `settled` unless another attempt follows, and `again` if they are looks after the first: a visit is
+settled and not again. Standing is the importance of a page on the Web, 0 to 1.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -244,8 +249,10 @@ class Queries:
         return bool(self.get_state(RECORDS_PERSONAL_PAGES, bool)) or not self.last_number()
 
     def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:
-        """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs,
-        which two catalogs can be compared by without holding either in memory."""
+        """URL and relevance of the pages with numbers from `first` on and below `before`, in the order of their URLs.
+
+        Two catalogs can be compared by it without holding either in memory.
+        """
         sql = "SELECT url, relevance FROM pages WHERE number >= ? AND number < ? ORDER BY url"
         return self._rows(tuple[CheckedUrl, Score | None], sql, first, before)
 
@@ -435,7 +442,8 @@ class Queries:
         return self._urls("SELECT url FROM fetches WHERE settled AND NOT again")
 
     def left_out(self, reason: LeftOutReason) -> list[tuple[LeftOut, RecordLocation]]:
-        """Why each page was not kept that was left out for a reason, and its place in the archive; oldest first."""
+        """The pages that were fetched and not kept for this reason, oldest first: the reason with its detail, and the
+        location of the fetch in the archive."""
         sql = (
             "SELECT left_out, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
             " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
@@ -463,6 +471,11 @@ class Queries:
             Outcome.GONE.value,
             Outcome.UNWANTED.value,
         )
+
+    def forbidden_looks(self) -> Iterator[tuple[Url, float]]:
+        """URL and time of the repeated fetches of stored pages that robots.txt forbade; scans all fetches."""
+        sql = "SELECT url, at FROM fetches WHERE again AND outcome = ?"
+        return self._rows(tuple[CheckedUrl, Timestamp], sql, Outcome.FORBIDDEN.value)
 
     def pages_since_relevant(self) -> int:
         """The number of pages since the last relevant one."""
@@ -542,7 +555,7 @@ class Queries:
 
     def omissions(self) -> Omissions:
         """What the crawl found but the collection lacks; scans the tables of pages, fetches and skips."""
-        is_visit = "settled AND NOT again"
+        visit_condition = "settled AND NOT again"
         copies, near_duplicates, pages_of_many_links, links_beyond, needs_script = next(
             self._rows(
                 tuple[int, int, int, int, int],
@@ -552,7 +565,7 @@ class Queries:
             )
         )
         not_kept = self._counts_by(
-            "left_out", "fetches", f"{is_visit} AND outcome = 'ok' AND url NOT IN (SELECT url FROM pages)"
+            "left_out", "fetches", f"{visit_condition} AND outcome = 'ok' AND url NOT IN (SELECT url FROM pages)"
         )
         return Omissions(
             left_out={reason: count for reason, count in not_kept.items() if reason},
@@ -563,8 +576,8 @@ class Queries:
             pages_of_many_links=pages_of_many_links,
             links_beyond=links_beyond,
             needs_script=needs_script,
-            other_types=self._counts_by("detail", "fetches", f"{is_visit} AND outcome = 'unwanted'"),
-            forbidden=self._counts_by("outcome", "fetches", f"{is_visit} AND outcome = 'forbidden'").get(
+            other_types=self._counts_by("detail", "fetches", f"{visit_condition} AND outcome = 'unwanted'"),
+            forbidden=self._counts_by("outcome", "fetches", f"{visit_condition} AND outcome = 'forbidden'").get(
                 "forbidden", 0
             ),
             skipped=self._counts_by("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips") | self._site_skips(),

@@ -42,30 +42,30 @@ class PageRow(Struct, frozen=True, gc=False):
     url: CheckedUrl
     host: Host
     title: str
-    language: str
-    relevance: Score | None
-    digest: int
-    fingerprint: int
-    at: Timestamp
-    bytes: Count
-    depth: Count
-    found_on: CheckedUrl | None
-    priority: Score
-    because: Mapping[str, JsonValue]
-    anchor: str
-    duplicate_of: CheckedUrl | None
-    status: Status | None
+    language: str  # ISO 639-1, empty if unknown
+    relevance: Score | None  # 0 to 1
+    digest: int  # 64-bit hash of the words
+    fingerprint: int  # 64 bits, few of which differ between near-duplicates; 0 for short pages
+    at: Timestamp  # when the stored version was fetched
+    bytes: Count  # of the body as sent
+    depth: Count  # links from a seed
+    found_on: CheckedUrl | None  # None for seeds
+    priority: Score  # when it was first fetched
+    because: Mapping[str, JsonValue]  # the parts of the priority
+    anchor: str  # of the link on `found_on`
+    duplicate_of: CheckedUrl | None  # an earlier page with nearly the same text
+    status: Status | None  # of HTTP
     place: RecordLocation | None  # in the archive
     etag: str
     last_modified: str
-    truncated: str
-    standing: Score | None
+    truncated: str  # "length" or "time" if the body was truncated
+    standing: Score | None  # importance on the Web, 0 to 1
     looked_at: Timestamp  # last request
-    vanished_at: Timestamp | None
+    vanished_at: Timestamp | None  # when it was found to be gone; None while it exists
     vanished_why: str
     is_copy: bool  # its text is identical to that of `duplicate_of`
     links_beyond: Count  # links beyond the limit, which were not read
-    needs_script: bool
+    needs_script: bool  # hardly any text or links, but scripts
 
     @property
     def state(self) -> str:
@@ -85,8 +85,8 @@ class FetchRow(Struct, frozen=True, gc=False):
     outcome: Outcome
     status: Status | None
     elapsed: Score  # seconds
-    detail: str
-    digest: int
+    detail: str  # what went wrong, for people
+    digest: int  # 64-bit hash of the words of the page; 0 without one
     settled: bool  # False if another attempt follows
     place: RecordLocation | None
     left_out: str  # str of a LeftOut if the page was not kept, else empty
@@ -193,7 +193,7 @@ class RunRow(Struct, frozen=True, gc=False):
     strategy: str
     seeds: tuple[CheckedUrl, ...]
     scope: JsonValue
-    first_page: Count
+    first_page: Count  # number of the first page that the run may store
     stopped_at: Timestamp | None
     stop_reason: str | None
     refresh: JsonValue = None  # of a refresh: policy, budget and the share of it for new pages
@@ -331,6 +331,9 @@ read_in_link = RowReader(
 
 # ---------------------------------------------------------------- rows that are written
 
+# Here, `place` is the column: the byte offset of a record in the WARC file `file`, where it has `length` bytes. In rows
+# that are read, the three are one RecordLocation.
+
 
 class NewPage(Struct, frozen=True, gc=False):
     """The columns of a page that do not depend on its version."""
@@ -379,18 +382,18 @@ class NewFetch(Struct, frozen=True, gc=False):
     elapsed: float
     detail: str
     digest: int
-    settled: bool
+    settled: bool  # False if another attempt follows
     file: str | None
     place: int | None
     length: int | None
-    again: bool
-    left_out: str
+    again: bool  # whether a stored page was fetched again
+    left_out: str  # str of a LeftOut if the page was not kept, else empty
 
 
 class NewSkip(Struct, frozen=True, gc=False):
     """A row of `skips`."""
 
-    key: int
+    key: int  # 64-bit hash of the URL
     url: Url
     reason: str
     found_on: Url | None
@@ -416,7 +419,7 @@ class NewRun(Struct, frozen=True, gc=False):
     strategy: str
     seeds: str  # JSON
     scope: str  # JSON
-    first_page: int
+    first_page: int  # number of the first page that the run may store
     refresh: str | None  # JSON
 
 

@@ -97,7 +97,7 @@ class SearchIndex:
     def add(self, url: str, host: str, title: str, text: str, language: str = "") -> None:
         """Adds a page that is not in the index; if it may be, `delete` it first.
 
-        language: ISO 639-1; an unknown one is stemmed as English.
+        language: ISO 639-1; an empty one is stemmed as English, one without a stemmer not at all.
         """
         document = tantivy.Document()
         title, text = _composed(title), _composed(text[:MAX_TEXT])

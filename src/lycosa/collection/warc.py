@@ -44,7 +44,7 @@ def encode_record(kind: str, record_id: str, date: str, content_type: str, block
         f"WARC-Record-ID: {record_id}",
         f"WARC-Date: {date}",
         *header_lines,
-        f"WARC-Block-Digest: {digest(block)}",
+        f"WARC-Block-Digest: {sha1_digest(block)}",
         f"Content-Type: {content_type}",
         f"Content-Length: {len(block)}",
         "\r\n",
@@ -57,7 +57,7 @@ def gzipped(data: bytes) -> bytes:
     return isal_zlib.compress(data, _COMPRESSION_LEVEL, _GZIP_WINDOW_BITS)
 
 
-def digest(data: bytes) -> str:
+def sha1_digest(data: bytes) -> str:
     """The SHA-1 of some bytes in base 32; three times as fast as `base64`."""
     number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
     return "sha1:" + "".join([_DIGIT_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])

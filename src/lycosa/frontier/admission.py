@@ -62,30 +62,31 @@ class Admission:
         quotas: Quotas | None = None,
         blocked: tuple[str, ...] = (),  # hosts blocked by the user
     ):
-        self.pages = QuotaUsage(quotas)
+        self.quota_usage = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         # A path of n segments, each with its slash, follows two slashes; it exceeds no limit that is n or more.
         self._slashes_within_limits = 2 + min(self._traps.path_segments, self._traps.repeats)
         self._forgotten = forgotten
         self._blocked = blocked
-        self._urls_of_host = KeyTable()  # by the hash of the name, like the following: there may be millions
-        self._queries_of_path = KeyTable()
+        # By the hash of the host or path, as there may be millions.
+        self._urls_of_host = KeyTable()  # number of URLs
+        self._queries_of_path = KeyTable()  # number of query strings
         self._site_counts = _SiteCounts()
 
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
         self._scope = scope
         self._sites = sites
-        self._urls = _any_pattern(scope.urls)
-        self._exclude_urls = _any_pattern(scope.exclude_urls)
+        self._url_pattern = _any_pattern(scope.urls)
+        self._excluded_url_pattern = _any_pattern(scope.exclude_urls)
 
     def block(self, hosts: tuple[str, ...]) -> None:
         """Replaces the blocked hosts."""
         self._blocked = hosts
 
-    def refusal(self, candidate: Candidate) -> Skip | None:
-        """The skip of a URL that may not wait; None for an admitted one, which is then counted."""
+    def refuse_or_count(self, candidate: Candidate) -> Skip | None:
+        """The skip of a URL that may not wait; None for one that may, which is counted from now on."""
         host = host_of(candidate.url)
         site = site_of(host)
         host_urls, site_urls = self._urls_of_host[hash(host)], self._site_counts.urls_of(site)
@@ -104,8 +105,8 @@ class Admission:
         self._count(url, host_of(url))
 
     def _count(self, url: Url, host: Host) -> None:
-        is_new = self._urls_of_host.increment(hash(host)) == 1
-        self._site_counts.add(host, is_new=is_new)
+        is_new_host = self._urls_of_host.increment(hash(host)) == 1
+        self._site_counts.add(host, is_new_host=is_new_host)
         path, has_query, _ = url.partition("?")
         if has_query:
             self._queries_of_path.increment(hash(path))
@@ -114,7 +115,7 @@ class Admission:
         """Reverts a `count`."""
         host = host_of(url)
         _decrement(self._urls_of_host, host)
-        self._site_counts.remove(host, is_last=not self._urls_of_host[hash(host)])
+        self._site_counts.remove(host, is_last_of_host=not self._urls_of_host[hash(host)])
         path, has_query, _ = url.partition("?")
         if has_query:
             _decrement(self._queries_of_path, path)
@@ -128,9 +129,9 @@ class Admission:
             return SkipReason.SCOPE, "host excluded"
         if self._blocked and is_on_hosts(url, self._blocked):
             return SkipReason.SCOPE, "host blocked"
-        if self._urls and not self._urls.match(url):
+        if self._url_pattern and not self._url_pattern.match(url):
             return SkipReason.SCOPE, "URL not included"
-        if self._exclude_urls and self._exclude_urls.match(url):
+        if self._excluded_url_pattern and self._excluded_url_pattern.match(url):
             return SkipReason.SCOPE, "URL excluded"
         if self._forgotten and not self._forgotten.isdisjoint(map(key_of, url_and_host_spellings(url))):
             return SkipReason.FORGOTTEN, ""
@@ -140,7 +141,7 @@ class Admission:
 
     def over_quota(self, url: Url) -> Refusal | None:
         """The quota that the page at a URL would exceed, or None."""
-        exceeded = self.pages.exceeded(host_of(url))
+        exceeded = self.quota_usage.exceeded(host_of(url))
         return (SkipReason.QUOTA, exceeded) if exceeded else None
 
     def _trap(self, candidate: Candidate, host_urls: int, site_urls: int) -> Refusal | None:
@@ -177,7 +178,7 @@ class Admission:
         traps = self._traps
         if site_urls < traps.site_hosts:  # and so it has fewer hosts
             return None
-        pages = self.pages.pages_of_site(host)
+        pages = self.quota_usage.pages_of_site(host)
         if site_urls >= traps.site_urls + _URLS_PER_PAGE * pages:
             return SkipReason.SITE, "its site has many URLs for its pages"
         max_hosts = traps.site_hosts + pages // _PAGES_PER_HOST
@@ -194,42 +195,44 @@ class _SiteCounts:
     """
 
     def __init__(self) -> None:
-        self._urls = KeyTable()
-        self._hosts = KeyTable()
-        self._pending: Counter[Host] | None = Counter()  # URLs of hosts; None once sites are counted
+        self._url_counts = KeyTable()  # by the hash of the registered domain, like the following
+        self._host_counts = KeyTable()
+        self._pending: Counter[Host] | None = Counter()  # number of URLs of each host; None once sites are counted
 
     def urls_of(self, site: str) -> int:
         if self._pending is not None:
             self._count_pending()
-        return self._urls[hash(site)]
+        return self._url_counts[hash(site)]
 
     def hosts_of(self, site: str) -> int:
         self._count_pending()
-        return self._hosts[hash(site)]
+        return self._host_counts[hash(site)]
 
-    def add(self, host: Host, *, is_new: bool) -> None:
+    def add(self, host: Host, *, is_new_host: bool) -> None:
+        """Counts a URL; `is_new_host`: whether it is the first of its host."""
         if self._pending is not None:
             self._pending[host] += 1
             if len(self._pending) >= _MAX_PENDING:
                 self._count_pending()
             return
         key = hash(site_of(host))
-        self._urls.increment(key)
-        if is_new:
-            self._hosts.increment(key)
+        self._url_counts.increment(key)
+        if is_new_host:
+            self._host_counts.increment(key)
 
-    def remove(self, host: Host, *, is_last: bool) -> None:
+    def remove(self, host: Host, *, is_last_of_host: bool) -> None:
+        """Reverts `add`; `is_last_of_host`: whether no other URL of the host is counted."""
         self._count_pending()
-        _decrement(self._urls, site_of(host))
-        if is_last:
-            _decrement(self._hosts, site_of(host))
+        _decrement(self._url_counts, site_of(host))
+        if is_last_of_host:
+            _decrement(self._host_counts, site_of(host))
 
     def _count_pending(self) -> None:
         pending, self._pending = self._pending, None
         for host, urls in (pending or {}).items():
             key = hash(site_of(host))
-            self._urls[key] += urls
-            self._hosts[key] += 1
+            self._url_counts[key] += urls
+            self._host_counts[key] += 1
 
 
 def _decrement(counts: KeyTable, name: str) -> None:

@@ -1,4 +1,9 @@
-"""A frontier that survives a kill."""
+"""A frontier that survives a kill.
+
+A waiting URL is an entry of the queue of its host: its rank is minus its priority, so that the smallest is taken first,
+and its order the number of its arrival, which identifies it. Spilled entries are those that are not in memory; they are
+known by their orders, and read from the table when needed.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,8 +50,8 @@ class FrontierRow(NamedTuple):
 class _RetriesAndHops(Struct):
     """The fields of a candidate that its entry also has; decoding only these is faster."""
 
-    attempts: Count = 0
-    hops: Count = 0
+    attempts: Count = 0  # failed fetches so far
+    hops: Count = 0  # redirects followed to get here
 
 
 class _Priority(Struct):
@@ -246,8 +251,8 @@ class DurableFrontier(MemoryFrontier):
 
 
 def _without_older_boost(candidate: Candidate) -> Candidate:
-    """A candidate that an older version saved with its boost, as it was before: that made its priority one between 0.9
-    and 1 if priorities were from 0 to 1, else higher by `BOOST`."""
+    """A candidate as it was before an older version boosted it and saved the boosted priority: that mapped priorities
+    of 0 to 1 to 0.9 to 1, and added `BOOST` to those of strategies with another scale."""
     boosted = candidate.priority
     priority = round(boosted - BOOST, 9) if boosted > BOOST / 2 else round(10.0 * (boosted - 0.9), 14)
     return replace(candidate, priority=priority)

@@ -1,4 +1,10 @@
-"""Priority queues by host: the best waiting URL among the hosts to which a request may be sent now."""
+"""Priority queues by host: the best waiting URL among the hosts to which a request may be sent now.
+
+A waiting URL is an entry: its rank is minus its priority, and its order the number of its arrival. A host is idle if it
+may be requested, busy while a request to it is in flight, and resting until its delay or its hold, a time before which
+it gets no request, is over. It is suspended while its site may have used up its quota of pages, parked while a limit
+that it shares with other hosts has no free slot, and dormant while all its entries are spilled, that is, not in memory.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
@@ -32,14 +38,14 @@ class _HostQueue:
     __slots__ = (
         "busy",
         "entries",
-        "held_limits",
         "is_parked",
         "is_suspended",
         "limits",
-        "listed",
+        "listed_entry",
         "not_before",
+        "occupied_limits",
         "requested_at",
-        "spilled_list",
+        "spilled_list_number",
     )
 
     def __init__(self) -> None:
@@ -48,11 +54,11 @@ class _HostQueue:
         self.busy = False
         self.is_suspended = False  # by `suspend`, until `resume`
         self.is_parked = False  # now, or at some time since it was last idle
-        self.spilled_list = 0  # number of the list of its spilled entries, which rank after those here; 0 for none
+        self.spilled_list_number = 0  # of the list of its spilled entries, which rank after those here; 0 for none
         self.requested_at = 0.0  # when the latest request began
-        self.listed: QueueEntry | None = None  # the entry by which it is listed among unavailable hosts
+        self.listed_entry: QueueEntry | None = None  # the entry by which it is listed among unavailable hosts
         self.limits: tuple[SharedLimit, ...] = ()  # of its registered domain and, once known, its address and network
-        self.held_limits: tuple[SharedLimit, ...] = ()  # of which it holds a slot
+        self.occupied_limits: tuple[SharedLimit, ...] = ()  # of which its request has a slot
 
 
 class HostQueues:
@@ -92,7 +98,7 @@ class HostQueues:
         spilled: SpilledEntries | None = None,
         read_back: Callable[[list[int]], list[QueueEntry]] = lambda orders: [],
     ):
-        self.slack = inf
+        self.slack = inf  # priority that a second of waiting costs: see above; inf never waits
         self._spilled = spilled
         self._read_back = read_back
         self._per_address = per_address
@@ -100,7 +106,7 @@ class HostQueues:
         self._address_of: dict[Host, str] = {}
         self._resting_slots: list[tuple[float, int, SharedLimit]] = []  # heap: end of rest, `_rest_count`, limit
         self._rest_count = 0  # breaks ties among slots that rest until the same time
-        self._parked_listings = 0  # in the heaps of all limits
+        self._parked_count = 0  # hosts in the heaps of all limits
         self._pace = HostPace()
         self._slow_limit = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
         self._retry_at: dict[Host, float] = {}  # the latest time that `acquire` returned for a host
@@ -121,7 +127,7 @@ class HostQueues:
         self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
         for limit in (*self._limits.values(), *([self._slow_limit] if self._slow_limit else ())):
             limit.parked.clear()
-        self._parked_listings = 0
+        self._parked_count = 0
 
     def push(self, host: Host, entry: QueueEntry) -> None:
         """Queues an entry; its host is listed again only if this is now its best entry."""
@@ -141,10 +147,10 @@ class HostQueues:
         if spilled is None:
             return False
         queue = self._queues.get(host)
-        spilled_list = spilled.list_of[hash(host)] if queue is None else queue.spilled_list
-        if not spilled_list or (queue is not None and spilled.is_better(spilled_list, entry.rank, entry.order)):
+        list_number = spilled.list_of[hash(host)] if queue is None else queue.spilled_list_number
+        if not list_number or (queue is not None and spilled.is_better(list_number, entry.rank, entry.order)):
             return False
-        spilled.add_entry(spilled_list, entry)
+        spilled.add_entry(list_number, entry)
         return True
 
     def spill_down_to(self, count: int) -> Iterator[QueueEntry]:
@@ -169,8 +175,8 @@ class HostQueues:
             queue.entries = sorted(filter(self._is_current, queue.entries))
             yield from self._spill_after(host, queue, 0)
             self._remove_queue(host, queue)
-            if queue.spilled_list:
-                spilled.make_dormant(queue.spilled_list)
+            if queue.spilled_list_number:
+                spilled.make_dormant(queue.spilled_list_number)
         self._drop_outdated_listings()
         spilled.compact()
 
@@ -179,10 +185,10 @@ class HostQueues:
         spilled = self._spilled
         assert spilled is not None
         if len(queue.entries) > count:
-            queue.spilled_list = spilled.list_for(hash(host))
+            queue.spilled_list_number = spilled.list_for(hash(host))
         while len(queue.entries) > count:
             entry = queue.entries.pop()
-            spilled.add_entry(queue.spilled_list, entry)
+            spilled.add_entry(queue.spilled_list_number, entry)
             yield entry
 
     def pop(self, now: float) -> QueueEntry | None:
@@ -246,12 +252,12 @@ class HostQueues:
             self._join_limits(host, queue)
         if not queue.busy:
             return True
-        missing = [limit for limit in queue.limits if limit not in queue.held_limits]
+        missing = [limit for limit in queue.limits if limit not in queue.occupied_limits]
         if any(limit.is_full for limit in missing):
             return False
         for limit in missing:
             limit.in_use += 1
-        queue.held_limits = (*queue.held_limits, *missing)
+        queue.occupied_limits = (*queue.occupied_limits, *missing)
         return True
 
     def observe(self, host: Host, seconds: float) -> None:
@@ -263,11 +269,11 @@ class HostQueues:
         if (
             queue is not None
             and queue.busy
-            and self._slow_limit not in queue.held_limits
+            and self._slow_limit not in queue.occupied_limits
             and self._pace.is_known_slow(host)
         ):
             self._slow_limit.in_use += 1
-            queue.held_limits = (*queue.held_limits, self._slow_limit)
+            queue.occupied_limits = (*queue.occupied_limits, self._slow_limit)
 
     @property
     def slow_in_flight(self) -> int:
@@ -276,9 +282,9 @@ class HostQueues:
 
     def _add_queue(self, host: Host) -> _HostQueue:
         queue = self._queues[host] = _HostQueue()
-        if self._spilled is not None and (spilled_list := self._spilled.list_of[hash(host)]):
-            queue.spilled_list = spilled_list
-            self._spilled.wake(spilled_list)
+        if self._spilled is not None and (list_number := self._spilled.list_of[hash(host)]):
+            queue.spilled_list_number = list_number
+            self._spilled.wake(list_number)
         if self._per_address is not None:
             self._join_limits(host, queue)
         return queue
@@ -294,16 +300,16 @@ class HostQueues:
             limit = self._limits.get(name)
             if limit is None:
                 limit = self._limits[name] = SharedLimit(name, slots)
-            limit.hosts += 1
+            limit.host_count += 1
             queue.limits = (*queue.limits, limit)
 
     def _leave_limits(self, queue: _HostQueue) -> None:
         for limit in queue.limits:
-            limit.hosts -= 1
+            limit.host_count -= 1
             self._drop_unused(limit)
 
     def _drop_unused(self, limit: SharedLimit) -> None:
-        if not limit.hosts and not limit.in_use:
+        if not limit.host_count and not limit.in_use:
             self._limits.pop(limit.name, None)
 
     def _remove_queue(self, host: Host, queue: _HostQueue) -> None:
@@ -329,7 +335,7 @@ class HostQueues:
         free_slots = limit.slots - limit.in_use
         while limit.parked and free_slots > 0:
             _, _, host = heappop(limit.parked)
-            self._parked_listings -= 1
+            self._parked_count -= 1
             queue = self._queues.get(host)
             if queue is None:
                 continue
@@ -355,10 +361,10 @@ class HostQueues:
         queue.busy, queue.requested_at, queue.is_parked = True, now, False
         self._busy.add(host)
         if queue.limits or self._slow_limit is not None:
-            queue.held_limits = queue.limits
+            queue.occupied_limits = queue.limits
             if self._slow_limit is not None and self._pace.is_slow(host):
-                queue.held_limits = (*queue.held_limits, self._slow_limit)
-            for limit in queue.held_limits:
+                queue.occupied_limits = (*queue.occupied_limits, self._slow_limit)
+            for limit in queue.occupied_limits:
                 limit.in_use += 1
         self._list_unavailable(host, queue)
 
@@ -367,15 +373,15 @@ class HostQueues:
         queue = self._queues[host]
         queue.busy = False
         self._busy.discard(host)
-        if queue.held_limits:
+        if queue.occupied_limits:
             self._let_slots_rest(queue, now + self._delay if self._delay else 0.0)
         if self._delay:
             queue.not_before = max(queue.not_before, now + self._delay)
         self._list(host, queue)
 
     def _let_slots_rest(self, queue: _HostQueue, until: float) -> None:
-        held_limits, queue.held_limits = queue.held_limits, ()
-        for limit in held_limits:
+        occupied_limits, queue.occupied_limits = queue.occupied_limits, ()
+        for limit in occupied_limits:
             if until and limit is not self._slow_limit:
                 self._rest_count += 1
                 heappush(self._resting_slots, (until, self._rest_count, limit))
@@ -412,10 +418,10 @@ class HostQueues:
 
     def _all_spilled(self, queue: _HostQueue) -> list[QueueEntry]:
         """Reads all spilled entries of a host, best first."""
-        if self._spilled is None or not queue.spilled_list:
+        if self._spilled is None or not queue.spilled_list_number:
             return []
-        spilled_list, queue.spilled_list = queue.spilled_list, 0
-        return self._read_back(self._spilled.take(spilled_list, len(self._spilled)))
+        list_number, queue.spilled_list_number = queue.spilled_list_number, 0
+        return self._read_back(self._spilled.take(list_number, len(self._spilled)))
 
     def hosts(self) -> Iterable[Host]:
         """The hosts that have a queue; dormant ones have none."""
@@ -453,7 +459,7 @@ class HostQueues:
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something waits for a host that is busy, or free within so many seconds."""
-        if self._parked_listings or any(self._best(self._queues[host]) for host in self._busy):
+        if self._parked_count or any(self._best(self._queues[host]) for host in self._busy):
             return True
         ready_at = self.next_ready_at()
         return ready_at is not None and ready_at - now <= seconds
@@ -463,7 +469,7 @@ class HostQueues:
         if self._spilled is not None:
             self._spilled.clear()
             for queue in self._queues.values():
-                queue.spilled_list = 0
+                queue.spilled_list_number = 0
 
     def drop_stale(self) -> None:
         """Drops entries that are no longer current, and hosts without others."""
@@ -475,7 +481,7 @@ class HostQueues:
     def _drop_outdated_listings(self) -> None:
         """Rebuilds the listings if most are outdated."""
         listings = (
-            len(self._idle) + len(self._unavailable) + len(self._resting) + len(self._leaving) + self._parked_listings
+            len(self._idle) + len(self._unavailable) + len(self._resting) + len(self._leaving) + self._parked_count
         )
         if listings > 4 * len(self._queues) + _MAX_LISTINGS:
             self._rebuild_listings()
@@ -483,7 +489,7 @@ class HostQueues:
     def _rebuild_listings(self) -> None:
         self._clear_listings()
         for host, queue in list(self._queues.items()):
-            queue.listed, queue.is_parked = None, False
+            queue.listed_entry, queue.is_parked = None, False
             if queue.busy:
                 self._list_unavailable(host, queue)
             else:
@@ -494,24 +500,24 @@ class HostQueues:
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
-        if not entries and queue.spilled_list:
+        if not entries and queue.spilled_list_number:
             self._fill(queue, _READ_BATCH)
         return queue.entries[0] if queue.entries else None
 
     def _fill(self, queue: _HostQueue, count: int) -> None:
         """Reads the best spilled entries of a queue that has none in memory."""
         assert self._spilled is not None
-        queue.entries = self._read_back(self._spilled.take(queue.spilled_list, count))
-        if not self._spilled.has_entries(queue.spilled_list):
-            queue.spilled_list = 0
+        queue.entries = self._read_back(self._spilled.take(queue.spilled_list_number, count))
+        if not self._spilled.has_entries(queue.spilled_list_number):
+            queue.spilled_list_number = 0
 
     def _list(self, host: Host, queue: _HostQueue) -> None:
         """Lists a host that is not busy by its best entry or the end of its rest; forgets it if it has neither."""
         if queue.is_suspended:
             return  # until it resumes
-        if queue.spilled_list and not queue.entries and not queue.not_before and self._spilled is not None:
+        if queue.spilled_list_number and not queue.entries and not queue.not_before and self._spilled is not None:
             self._remove_queue(host, queue)
-            self._spilled.make_dormant(queue.spilled_list)
+            self._spilled.make_dormant(queue.spilled_list_number)
             return
         best = self._best(queue)
         if queue.not_before:
@@ -527,12 +533,12 @@ class HostQueues:
         """Lists an unavailable host by its best entry, unless it is listed by a better one."""
         if self.slack == inf:
             return
-        if queue.spilled_list and not queue.entries and self._spilled is not None:
-            best: QueueEntry | None = self._spilled.best(queue.spilled_list)  # read from disk only when needed
+        if queue.spilled_list_number and not queue.entries and self._spilled is not None:
+            best: QueueEntry | None = self._spilled.best(queue.spilled_list_number)  # read from disk only when needed
         else:
             best = self._best(queue)
-        if best is not None and (queue.listed is None or best < queue.listed):
-            queue.listed = best
+        if best is not None and (queue.listed_entry is None or best < queue.listed_entry):
+            queue.listed_entry = best
             heappush(self._unavailable, (best.rank, best.order, host))
 
     def _end_rests(self, now: float) -> None:
@@ -558,11 +564,14 @@ class HostQueues:
             host = self._best_idle_with_queue()
         return host
 
-    def _wake_dormant(self, spilled_list: int) -> None:
-        """Recreates the queue of a dormant host with its best entry; forgets the host if no entry is current."""
+    def _wake_dormant(self, list_number: int) -> None:
+        """Recreates the queue of a dormant host with its best entry; forgets the host if no entry is current.
+
+        list_number: of its list of spilled entries.
+        """
         assert self._spilled is not None
-        self._spilled.wake(spilled_list)
-        entries = self._read_back(self._spilled.take(spilled_list, 1))
+        self._spilled.wake(list_number)
+        entries = self._read_back(self._spilled.take(list_number, 1))
         if entries:
             host = host_of(entries[0].url)
             queue = self._add_queue(host)
@@ -586,7 +595,7 @@ class HostQueues:
             elif (limit := self._full_limit(host, queue)) is not None:
                 heappush(limit.parked, heappop(idle))
                 queue.is_parked = True
-                self._parked_listings += 1
+                self._parked_count += 1
                 slot_offers += 1
                 if slot_offers <= _MAX_SLOT_OFFERS:  # others follow when a slot of that limit is free
                     self._offer_unused_slots(queue)
@@ -594,28 +603,32 @@ class HostQueues:
                 return host
         return None
 
-    def _wait_for_better(self, idle: QueueEntry, now: float) -> float | None:
-        """The time until which to wait for a better entry of an unavailable host; None if none is worth it."""
+    def _wait_for_better(self, best_idle: QueueEntry, now: float) -> float | None:
+        """The time until which to wait for a better entry of an unavailable host; None if none is worth it.
+
+        best_idle: the best entry of the idle hosts.
+        """
         tried: list[_Listing] = []
         wait_until = None
         while self._unavailable and wait_until is None and len(tried) < _MAX_UNAVAILABLE_CONSIDERED:
-            if self._unavailable[0] >= (idle.rank, idle.order):
+            if self._unavailable[0] >= (best_idle.rank, best_idle.order):
                 break
             listing = heappop(self._unavailable)
             queue = self._queues.get(listing[2])
-            if queue is None or queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
+            listed = None if queue is None else queue.listed_entry
+            if queue is None or listed is None or (listed.rank, listed.order) != listing[:2]:
                 continue
             best = self._best(queue)
             expected = self._expected_wait(listing[2], queue, now)
             if best is None or expected is None:
-                queue.listed = None
-            elif best is not queue.listed:
-                queue.listed = None
+                queue.listed_entry = None
+            elif best is not listed:
+                queue.listed_entry = None
                 self._list_unavailable(listing[2], queue)
             else:
                 tried.append(listing)
-                slack = self.slack * max(0.0, expected - _FREE_WAIT)
-                if (best.rank_without_boost + slack, best.order) < (idle.rank_without_boost, idle.order):
+                cost = self.slack * max(0.0, expected - _FREE_WAIT)
+                if (best.rank_without_boost + cost, best.order) < (best_idle.rank_without_boost, best_idle.order):
                     wait_until = now + expected
         for listing in tried:
             heappush(self._unavailable, listing)

@@ -21,6 +21,8 @@ LANE_TIMEOUT = 60.0  # seconds; a lane that has nothing to take within them may 
 class Lanes:
     """A frontier of two lanes: waiting links, and stored pages to fetch again.
 
+    `contracts.Frontier` says what the methods without a docstring do.
+
     Each request belongs to a lane, drawn beforehand: links ~ Binomial(requests, expand). `take` draws the lane at
     random in proportion to the requests left. A lane that has nothing to take now lets the other go first and keeps its
     requests; one that has nothing within `LANE_TIMEOUT` gives its requests to the other, unless that lane is disabled

@@ -24,7 +24,11 @@ MIN_REFUSED_KNOWN = 100_000  # latest refused URLs that are remembered; others m
 
 
 class MemoryFrontier:
-    """A frontier with its candidates in memory; `DurableFrontier` has them on disk.
+    """A frontier with its candidates in memory; `DurableFrontier` has them on disk. `contracts.Frontier` says what the
+    methods without a docstring do.
+
+    A boosted URL is one that the user put first, by itself or by its host. Entries are spilled if they are not in
+    memory, and stale (outdated) in the queue of their host if their URL was re-ranked, settled or given back since.
 
     delay: seconds between two requests to one host.
     patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.
@@ -53,6 +57,7 @@ class MemoryFrontier:
     ):
         self._clock = clock
         self._admission = admission or Admission()
+        # The priority of a URL that waits and is proposed again, from both its priorities; of the strategy.
         self._merge: Callable[[Url, float, float], float] = higher_priority
         self._limit = limit
         self._waiting: dict[Url, QueueEntry] = {}  # those in memory
@@ -72,7 +77,7 @@ class MemoryFrontier:
         )
         self.has_delay = delay > 0.0
         self._last_order = 0
-        self._stale = 0  # outdated entries in the queues: re-ranked, settled or given back since
+        self._stale_count = 0  # outdated entries in the queues
         self._candidates: dict[int, Candidate] = {}
         self._sites = _SiteHosts()  # filled if sites have a quota
         self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(boosted)
@@ -126,13 +131,13 @@ class MemoryFrontier:
         return BOOST if (self._boosted_hosts or self._boosted_urls) and self._is_boosted(url) else 0.0
 
     def _priority_of(self, entry: QueueEntry) -> float:
-        """The priority of the candidate, from which the rank of a boosted URL differs by more than the boost: it is
+        """The priority of the candidate; that of a boosted URL cannot be told from its rank, which adding the boost has
         rounded."""
         return self._candidate_of(entry).priority if self._boost_of(entry.url) else -entry.rank
 
     def set_quotas(self, quotas: Quotas) -> None:
         """Replaces the quotas. Waiting URLs are not checked; if the quotas differ, the caller must put them again."""
-        self._admission.pages.quotas = quotas
+        self._admission.quota_usage.quotas = quotas
         for site in list(self._sites.suspended):
             self._resume_all(site)
         self._sites = _SiteHosts()
@@ -170,7 +175,7 @@ class MemoryFrontier:
                 if merged != priority:
                     self._rerank(entry, candidate, merged)
             elif url not in self._in_flight and not self.is_settled(url):
-                if refused := self._admission.refusal(candidate):
+                if refused := self._admission.refuse_or_count(candidate):
                     if refused.reason is not SkipReason.SITE:  # that one may be proposed again
                         self._refused.add(hash(url))
                     skips.append(refused)
@@ -223,7 +228,7 @@ class MemoryFrontier:
 
     @property
     def _has_site_quota(self) -> bool:
-        return self._admission.pages.quotas.per_site is not None
+        return self._admission.quota_usage.quotas.per_site is not None
 
     def take(self, now: float) -> Candidate | None:
         while (entry := self._host_queues.pop(now)) is not None:
@@ -239,7 +244,7 @@ class MemoryFrontier:
         site. Then the host is suspended until one of them completes."""
         host, sites = host_of(entry.url), self._sites
         site = site_of(host)
-        if self._admission.pages.is_site_full(host, in_flight=sites.in_flight[site]):
+        if self._admission.quota_usage.is_site_full(host, in_flight=sites.in_flight[site]):
             self._host_queues.suspend(host, entry)
             sites.suspended.setdefault(site, []).append(host)
             return False
@@ -249,21 +254,21 @@ class MemoryFrontier:
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         key = hash(url)
         if is_kept and key not in self._settled:  # a replayed visit was counted before
-            self._admission.pages.add(host_of(url))
+            self._admission.quota_usage.add(host_of(url))
         self._remove(url)
         self._settled.add(key)
         return self._drop_over_quota(host_of(url)) if is_kept else []
 
     def _drop_over_quota(self, host: Host) -> list[Skip]:
         """Drops the waiting URLs of a host, or of all hosts of its site, if the quota is used up."""
-        pages = self._admission.pages
-        hosts = [host] if pages.is_host_full(host) else []
-        if pages.is_site_full(host):
+        quota_usage = self._admission.quota_usage
+        hosts = [host] if quota_usage.is_host_full(host) else []
+        if quota_usage.is_site_full(host):
             hosts = list(self._sites.hosts.pop(site_of(host), ()))
             self._resume_all(site_of(host))
         skips = []
         for each in hosts:
-            exceeded = pages.exceeded(each)
+            exceeded = quota_usage.exceeded(each)
             for entry in self._host_queues.remove_all(each):
                 skips.append(self._drop(entry, SkipReason.QUOTA, exceeded))
                 self._refused.add(hash(entry.url))
@@ -389,13 +394,13 @@ class MemoryFrontier:
         return nlargest(count, self._waiting.values())
 
     def _count_stale(self) -> None:
-        self._stale += 1
-        if self._stale > len(self._waiting) + 1_000:
+        self._stale_count += 1
+        if self._stale_count > len(self._waiting) + 1_000:
             self._drop_stale()
 
     def _drop_stale(self) -> None:
         self._host_queues.drop_stale()
-        self._stale = 0
+        self._stale_count = 0
 
     def _is_current(self, entry: QueueEntry) -> bool:
         return self._waiting.get(entry.url) is entry
@@ -478,5 +483,5 @@ class _SiteHosts:
 
     def __init__(self) -> None:
         self.hosts: dict[str, dict[Host, None]] = {}  # of each site, those on which something has waited
-        self.in_flight: Counter[str] = Counter()
+        self.in_flight: Counter[str] = Counter()  # fetches in flight, by site
         self.suspended: dict[str, list[Host]] = {}  # hosts excluded until a fetch of their site completes

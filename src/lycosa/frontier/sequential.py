@@ -15,12 +15,13 @@ from .memory import higher_priority
 
 _MIN_BATCH_EVICTION = 10_000  # limit from which a tenth is evicted at once, since finding the worst scans all
 _MAX_STALE = 1_000  # outdated candidates in the queue, in addition to the number of waiting ones
-_UNKNOWN = Candidate(Url(""), 0.0)
+_UNKNOWN = Candidate(Url(""), 0.0)  # stands for a URL that is neither waiting, nor in flight, nor settled
 _RUNG_SIZE = 4_096  # candidates; a heap of them fits into the CPU cache
 
 
 class SequentialFrontier:
-    """A fast frontier for one fetch at a time, in a world in memory or a graph.
+    """A fast frontier for one fetch at a time, in a world in memory or a graph. `contracts.Frontier` says what the
+    methods without a docstring do.
 
     It has no hosts: nothing rests or is waited for, and `take` and `hold` ignore the time. It admits everything. URLs
     may be any hashable values; graphs use integers.
@@ -36,14 +37,14 @@ class SequentialFrontier:
         # The waiting candidate of every known URL, or None if it is in flight or settled. One table, because in a large
         # graph each look-up in another table would miss the CPU cache.
         self._known: dict[Url, Candidate | None] = {}
-        self._waiting = 0
+        self._waiting_count = 0
 
     def rank_by(self, strategy: Strategy) -> None:
         """Merges priorities as a strategy does."""
         self._merge = strategy.merge
 
     def __len__(self) -> int:
-        return self._waiting
+        return self._waiting_count
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         known = self._known
@@ -54,7 +55,7 @@ class SequentialFrontier:
             if waiting is None:
                 continue
             if waiting is _UNKNOWN:
-                self._waiting += 1
+                self._waiting_count += 1
             else:
                 priority = self._merge(url, waiting.priority, candidate.priority)
                 if priority == waiting.priority:
@@ -63,9 +64,9 @@ class SequentialFrontier:
             known[url] = candidate
             offered.append(candidate)
         self._queue.push(offered)
-        if self._waiting > self._limit:
+        if self._waiting_count > self._limit:
             return self._evict()
-        if len(self._queue) > 2 * self._waiting + _MAX_STALE:
+        if len(self._queue) > 2 * self._waiting_count + _MAX_STALE:
             self._queue = LadderQueue(self._current())
         return []
 
@@ -78,14 +79,14 @@ class SequentialFrontier:
         return [candidate for candidate in self._queue if known.get(candidate.url) is candidate]
 
     def _evict(self) -> list[Skip]:
-        excess = self._waiting - self._limit
+        excess = self._waiting_count - self._limit
         if self._limit >= _MIN_BATCH_EVICTION:
             excess += self._limit // 10
         best_first = sorted(self._current(), key=lambda candidate: -candidate.priority)
         self._queue, evicted = LadderQueue(best_first[:-excess]), best_first[: -excess - 1 : -1]
         for candidate in evicted:
             del self._known[candidate.url]
-        self._waiting -= excess
+        self._waiting_count -= excess
         return [Skip(candidate, SkipReason.EVICTED) for candidate in evicted]
 
     def take(self, now: float = 0.0) -> Candidate | None:
@@ -93,19 +94,19 @@ class SequentialFrontier:
         while (candidate := pop()) is not None:
             if known.get(candidate.url) is candidate:
                 known[candidate.url] = None
-                self._waiting -= 1
+                self._waiting_count -= 1
                 return candidate
         return None
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         if self._known.get(url) is not None:
-            self._waiting -= 1
+            self._waiting_count -= 1
         self._known[url] = None
         return []
 
     def give_back(self, candidate: Candidate) -> None:
         if self._known.get(candidate.url) is None:
-            self._waiting += 1
+            self._waiting_count += 1
         self._known[candidate.url] = candidate
         self._queue.push([candidate])
 
@@ -114,7 +115,7 @@ class SequentialFrontier:
 
     def clear_waiting(self) -> None:
         self._known = dict.fromkeys(url for url, waiting in self._known.items() if waiting is None)
-        self._waiting = 0
+        self._waiting_count = 0
         self._queue = LadderQueue()
 
     def is_known(self, url: Url) -> bool:
@@ -141,7 +142,7 @@ class SequentialFrontier:
         """Does nothing."""
 
     def next_ready_at(self) -> float | None:
-        return 0.0 if self._waiting else None
+        return 0.0 if self._waiting_count else None
 
 
 def _offered_again(waiting: Candidate, offered: Candidate, priority: float) -> Candidate:

@@ -16,15 +16,18 @@ _MAX_FAST_SHARE = 0.1  # share of slow responses below which a site is no longer
 
 
 class SharedLimit:
-    """A limit of concurrent requests to a group of hosts."""
+    """A limit of concurrent requests to a group of hosts: each needs a slot, which then rests for a delay.
 
-    __slots__ = ("hosts", "in_use", "name", "parked", "slots")
+    slots: the number of slots.
+    """
+
+    __slots__ = ("host_count", "in_use", "name", "parked", "slots")
 
     def __init__(self, name: str, slots: int):
         self.name = name
         self.slots = slots
         self.in_use = 0  # slots of requests in flight, and resting ones
-        self.hosts = 0  # that have a queue
+        self.host_count = 0  # hosts that have a queue
         self.parked: list[tuple[float, int, Host]] = []  # heap of hosts that wait for a slot, by their best entry
 
     @property

@@ -25,7 +25,7 @@ _DOUBLE, _BITS = BinaryFormat("<d"), BinaryFormat("<Q")  # a rank, and its bits 
 _MAX_TAKEN = 4_096  # entries taken from a list that had to be sorted
 _MIN_COMPACTED = 1 << 26  # bytes; a file larger than this and four times its current records is compacted
 
-BOOST = 1e6  # by which the rank of a boosted URL is lower
+BOOST = 1e6  # by which the rank of a boosted URL is lower: one that the user put first, by itself or by its host
 
 DormantListing = tuple[float, int, int]  # rank and order of the best entry of a host, and the number of its list
 
@@ -45,7 +45,7 @@ class QueueEntry(Struct, order=True, gc=False):
 
 
 class SpilledEntries:
-    """The entries that are not in memory, each as rank, order and the key of its URL.
+    """The entries that are not in memory, each as rank, order and the key of its URL; keys are hashes.
 
     A host with spilled entries has a numbered list of records; in memory are its best rank and order, even of an
     outdated entry, and the offset of its first record. A list is sorted when something is taken from it. A host is
@@ -54,7 +54,7 @@ class SpilledEntries:
 
     def __init__(self, folder: Path | None = None):
         self._folder = folder
-        self.waiting = KeyTable()  # the order of each current entry, by the key of its URL
+        self.waiting = KeyTable()  # the order of each current entry, by the key of its URL; 0 for other keys
         self._rank_of = KeyTable()  # the bits of its rank, plus 1
         self._retries_and_hops: dict[int, tuple[int, int]] = {}  # by order, of entries that have any
         self.clear()
@@ -93,9 +93,9 @@ class SpilledEntries:
         """Whether a list is in use."""
         return self._ranks[list_number] != inf
 
-    def list_for(self, host: int) -> int:
-        """The list of a host that is not dormant, created if needed."""
-        list_number = self.list_of[host]
+    def list_for(self, host_key: int) -> int:
+        """The number of the list of a host that is not dormant, created if needed."""
+        list_number = self.list_of[host_key]
         if list_number:
             return list_number
         if self._free_lists:
@@ -107,7 +107,7 @@ class SpilledEntries:
             self._ranks.append(inf)
             self._is_sorted.append(0)
             self._is_dormant.append(0)
-        self.list_of[host], self._host_keys[list_number] = list_number, host
+        self.list_of[host_key], self._host_keys[list_number] = list_number, host_key
         self._ranks[list_number], self._orders[list_number], self._offsets[list_number] = inf, 0, _END
         self._is_sorted[list_number], self._is_dormant[list_number] = 1, 0
         return list_number
@@ -254,19 +254,19 @@ class SpilledEntries:
 
     def _list_best(self) -> bool:
         """Lists the best dormant hosts; returns whether there are any."""
-        (list_of,) = np.frombuffer(self._is_dormant, np.uint8).nonzero()
-        ranks = np.frombuffer(self._ranks)[list_of]
-        orders = np.frombuffer(self._orders, np.int64)[list_of]
+        (list_numbers,) = np.frombuffer(self._is_dormant, np.uint8).nonzero()
+        ranks = np.frombuffer(self._ranks)[list_numbers]
+        orders = np.frombuffer(self._orders, np.int64)[list_numbers]
         self._listed_up_to = (inf, 0)
-        if len(list_of) > _MAX_LISTINGS:
+        if len(list_numbers) > _MAX_LISTINGS:
             last_rank = np.partition(ranks, _MAX_LISTINGS - 1)[_MAX_LISTINGS - 1]
             (ties,) = (ranks == last_rank).nonzero()
             ties_listed = _MAX_LISTINGS - int((ranks < last_rank).sum())
             last_order = np.partition(orders[ties], ties_listed - 1)[ties_listed - 1]
             chosen = (ranks < last_rank) | ((ranks == last_rank) & (orders <= last_order))
-            list_of, ranks, orders = list_of[chosen], ranks[chosen], orders[chosen]
+            list_numbers, ranks, orders = list_numbers[chosen], ranks[chosen], orders[chosen]
             self._listed_up_to = (float(last_rank), int(last_order))
-        self._listings = sorted(zip(ranks.tolist(), orders.tolist(), list_of.tolist(), strict=True))
+        self._listings = sorted(zip(ranks.tolist(), orders.tolist(), list_numbers.tolist(), strict=True))
         return bool(self._listings)
 
     # ------------------------------------------------------------ the file

@@ -145,10 +145,12 @@ class AccessLog:
 
     @property
     def users(self) -> int:
+        """The number of users."""
         return len(self._starts) - 1
 
     @property
     def accesses(self) -> int:
+        """The number of accesses."""
         return len(self._walks)
 
     @property
@@ -242,11 +244,11 @@ class AccessLog:
         """The weight of each row of the second column of `urls_by_user`."""
         return self._urls_by_user[2]
 
-    def with_min_users(self, users: int) -> "AccessLog":
+    def with_min_users(self, min_users: int) -> "AccessLog":
         """The log without URLs that fewer users read, and without users who then have no access left."""
-        if users <= 1:
+        if min_users <= 1:
             return self
-        enough = np.diff(self._users_by_url[0]) >= users
+        enough = np.diff(self._users_by_url[0]) >= min_users
         return self if enough.all() else self._selected(enough[self._walks])
 
     def sample(self, share: float, *, seed: int) -> "AccessLog":

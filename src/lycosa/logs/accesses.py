@@ -16,10 +16,10 @@ import numpy as np
 
 from .access_log import Int32Array, Int64Array, Mask
 
-MAX_PER_DAY = 2000
-MAX_PER_MINUTE = 100
+MAX_PER_DAY = 2000  # accesses of a user that is no group
+MAX_PER_MINUTE = 100  # likewise
 MINUTES_PER_DAY = 1440
-_MERGE_AT = 1 << 22  # rows that have been added since the last merge
+_MERGE_AT = 1 << 22  # rows added since the last merge from which the parts are merged again
 _USER_PAGE_MULTIPLIER = np.uint64(0x9E37_79B9_7F4A_7C15)  # odd, as that of the time: for hashing
 _TIME_MULTIPLIER = np.uint64(0xC2B2_AE3D_27D4_EB4F)
 
@@ -122,14 +122,14 @@ class MinuteCounter:
     """Accumulates counts per user and minute; memory grows with these pairs, not with the accesses."""
 
     _parts: list[MinuteCounts] = field(default_factory=list)
-    _waiting: int = 0
+    _rows_since_merge: int = 0
 
     def add(self, part: MinuteCounts) -> None:
         self._parts.append(part)
-        self._waiting += len(part.users)
-        if self._waiting > _MERGE_AT:
+        self._rows_since_merge += len(part.users)
+        if self._rows_since_merge > _MERGE_AT:
             self._parts = [MinuteCounts.merged(self._parts)]
-            self._waiting = 0
+            self._rows_since_merge = 0
 
     def total(self) -> MinuteCounts:
         """The sum of everything added; may be called only once."""

@@ -25,7 +25,7 @@ class DropReason(IntEnum):
     NO_HOST = -14
     BAD_URL = -15
     LONG_URL = -16
-    GROUP = -17  # see `accesses`
+    GROUP = -17  # its user made too many requests for one person: a proxy that many share, or a robot
     DUPLICATE = -18
 
 

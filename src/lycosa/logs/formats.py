@@ -192,6 +192,7 @@ class W3cFormat:
             self._day = value.strip()[:10].encode()
 
     def _set_columns(self, names: Sequence[str]) -> None:
+        """Notes the index of each column in the fields of a line, to which `_W3C_DEFAULTS` are appended."""
         self._width = len(names)
         unknown, get, ok = (self._width + index for index in range(len(_W3C_DEFAULTS)))
         columns = {name: column for column, name in enumerate(names)}
@@ -268,6 +269,7 @@ class TableFormat:
         self._header: bytes | None = header
         self._width = len(names)
         self._classes = RequestClasses()
+        # The indices of the columns; None for those that the table does not have.
         self._user, self._url, self._time = (names.index(columns[role]) for role in REQUIRED_ROLES)
         self._status, self._method, self._type = (
             names.index(columns[role]) if role in columns else None for role in ("status", "method", "type")

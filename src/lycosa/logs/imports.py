@@ -2,6 +2,7 @@
 
 A file is read in blocks of lines (`LogText`), a format makes an entry of each line, entries become numbers of users and
 pages (`ParsedFile`), and what is left without groups and repetitions is stored. `import_logs` does it for many files.
+A group is a user with too many requests for one person: a proxy that many share, or a robot.
 """
 
 import hashlib
@@ -149,11 +150,14 @@ _TOO_LONG = dropped_entry(DropReason.TOO_LONG)
 
 
 class UserNumbers:
-    """A number for every user; new ones follow those of the log. `cache` has the number by the spelling in files."""
+    """A number for every user; new ones follow those of the log. `cache` has the number by the spelling in files.
 
-    def __init__(self, known: Iterable[bytes], hash_user: Callable[[bytes], bytes]):
-        self._numbers = {each: number for number, each in enumerate(known)}
-        self.known = len(self._numbers)
+    stored: the hashes of the users that the log has, in the order of their numbers.
+    """
+
+    def __init__(self, stored: Iterable[bytes], hash_user: Callable[[bytes], bytes]):
+        self._numbers = {each: number for number, each in enumerate(stored)}
+        self.stored_count = len(self._numbers)
         self._hash_user = hash_user
         self.cache = dict(_NO_USER)
 
@@ -161,6 +165,7 @@ class UserNumbers:
         return len(self._numbers)
 
     def number(self, spelling: bytes) -> int:
+        """The number of a user, a new one if needed; for spellings that are not in `cache`."""
         if len(self.cache) >= MAX_CACHED:
             self.cache.clear()
             self.cache.update(_NO_USER)
@@ -171,27 +176,34 @@ class UserNumbers:
 
     def new(self) -> list[bytes]:
         """Hashes of the new users, in the order of their numbers."""
-        return list(islice(self._numbers, self.known, None))
+        return list(islice(self._numbers, self.stored_count, None))
 
     def mark_stored(self) -> None:
         """Marks the new users as stored."""
-        self.known = len(self._numbers)
+        self.stored_count = len(self._numbers)
 
 
 class PageNumbers:
     """A number for every page, or a DropReason for URLs that are no pages; new pages follow those that the log has.
 
     There are two caches, as a URL that the log says is a page need not look like one.
+
+    stored: the pages that the log has, in the order of their numbers.
+    site: the origin of URLs that are paths only; None if there is none.
     """
 
-    def __init__(self, known: Iterable[Url], site: str | None):
-        self._numbers = {each: number for number, each in enumerate(known)}
-        self.known = len(self._numbers)
+    def __init__(self, stored: Iterable[Url], site: str | None):
+        self._numbers = {each: number for number, each in enumerate(stored)}
+        self.stored_count = len(self._numbers)
         self._site = site
         self.stated_cache: dict[bytes, int] = {}  # where the log states a content type of pages
         self.guessed_cache: dict[bytes, int] = {}  # where the extension decides
 
     def number(self, spelling: bytes, *, is_stated: bool) -> int:
+        """The number of a page, a new one if needed, or a DropReason; for spellings that are not in the cache.
+
+        is_stated: whether the log states that its content type is one of pages.
+        """
         cache = self.stated_cache if is_stated else self.guessed_cache
         if len(cache) >= MAX_CACHED:
             cache.clear()
@@ -203,7 +215,7 @@ class PageNumbers:
 
     def new(self) -> list[Url]:
         """The new pages, in the order of their numbers."""
-        return list(islice(self._numbers, self.known, None))
+        return list(islice(self._numbers, self.stored_count, None))
 
     def mark_stored(self, numbers: Iterable[int]) -> None:
         """Marks the new pages with these numbers as stored, renumbered in this order; the others are dropped."""
@@ -211,8 +223,8 @@ class PageNumbers:
         for each in new:
             del self._numbers[each]
         for number in numbers:
-            self._numbers[new[number - self.known]] = len(self._numbers)
-        self.known = len(self._numbers)
+            self._numbers[new[number - self.stored_count]] = len(self._numbers)
+        self.stored_count = len(self._numbers)
         self.stated_cache.clear()
         self.guessed_cache.clear()
 
@@ -221,21 +233,21 @@ class PageNumbers:
 class DroppedLine:
     """A line that was dropped, described without any of its contents."""
 
-    line: int
+    line: int  # its number in the file, from 1
     why: DropReason
-    shape: str  # of the part that is wrong
+    shape: str  # of the part that is wrong, with its letters and digits masked
 
 
 @dataclass
 class ParsedFile:
     """The page views of one file as columns of numbers, and the number of dropped lines by reason."""
 
-    known_lines: int = 0  # lines before the first of these, imported earlier
-    lines: int = 0
+    known_lines: int = 0  # number of lines before the first of these, imported earlier
+    lines: int = 0  # number of lines
     out_of_order: int = 0  # lines whose time is before that of the line before them
     dropped: dict[DropReason, int] = field(default_factory=dict)
     examples: list[DroppedLine] = field(default_factory=list)
-    minutes: MinuteCounter = field(default_factory=MinuteCounter)
+    minutes: MinuteCounter = field(default_factory=MinuteCounter)  # number of accesses by user and minute
     _blocks: list[Accesses] = field(default_factory=list)
     _last_time: float = -np.inf  # the time of the last line that had one
 
@@ -253,9 +265,9 @@ class ParsedFile:
         page_numbers: list[int] = []  # or a DropReason
         times: list[float] = []
         add_user, add_page, add_time = user_numbers.append, page_numbers.append, times.append
-        user_of, stated, guessed = users.cache, pages.stated_cache, pages.guessed_cache
+        number_of_user, stated, guessed = users.cache, pages.stated_cache, pages.guessed_cache
         for user, at, request_class, url in entries:
-            number = user_of.get(user)
+            number = number_of_user.get(user)
             add_user(users.number(user) if number is None else number)
             add_time(at)
             if request_class < 0:
@@ -324,6 +336,8 @@ URLS_PER_BLOB = 1 << 17  # of at most 2 KB each: far below what SQLite takes as 
 
 
 class StoredEntries(NamedTuple):
+    """How many lines of a file were used, and how many were dropped."""
+
     used: int  # page views stored
     dropped: Mapping[str, int]  # lines by description of the reason
 
@@ -387,11 +401,11 @@ def _write_urls(log: LogFile, views: Accesses, pages: PageNumbers) -> Accesses:
     """Writes the new pages that have views left, numbered after the stored ones; returns the renumbered views."""
     new = pages.new()
     viewed = np.unique(views.pages)
-    viewed = viewed[viewed >= pages.known]
-    numbers = np.arange(pages.known + len(new), dtype=np.int32)
-    numbers[viewed] = pages.known + np.arange(len(viewed), dtype=np.int32)
+    viewed = viewed[viewed >= pages.stored_count]
+    numbers = np.arange(pages.stored_count + len(new), dtype=np.int32)
+    numbers[viewed] = pages.stored_count + np.arange(len(viewed), dtype=np.int32)
     for start in range(0, len(viewed), URLS_PER_BLOB):
-        part = UrlColumn.of(new[each - pages.known] for each in viewed[start : start + URLS_PER_BLOB].tolist())
+        part = UrlColumn.of(new[each - pages.stored_count] for each in viewed[start : start + URLS_PER_BLOB].tolist())
         sql = "INSERT INTO urls (text, ends) VALUES (?, ?)"
         log.connection.execute(sql, (part.text, part.ends.astype("<i8").tobytes()))
     pages.mark_stored(viewed.tolist())
@@ -440,9 +454,9 @@ class ImportOptions:
     site: str | None = None  # the host of the paths in a server's log
     format: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)  # of a table: see `parse_columns`
-    max_per_day: int | None = None
+    max_per_day: int | None = None  # requests of a user; with more, the user is a group
     max_per_minute: int | None = None
-    min_users: int | None = None
+    min_users: int | None = None  # pages that fewer users read are left out
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in (*FORMATS, *TABLE_FORMATS):
@@ -519,21 +533,21 @@ class NumberCache:
 
     def __init__(self, origin: str | None):
         self._origin = origin
-        self._imports = -1  # files in the log when they were last up to date
+        self._import_count = -1  # files in the log for which the numbers are up to date; -1 to read them again
         self._users: UserNumbers | None = None
         self._pages: PageNumbers | None = None
 
-    def of(self, log: LogFile, imports: int) -> tuple[UserNumbers, PageNumbers]:
+    def of(self, log: LogFile, import_count: int) -> tuple[UserNumbers, PageNumbers]:
         """The numbers of a log with this number of imported files, before the next import."""
-        if self._users is None or self._pages is None or imports != self._imports:
+        if self._users is None or self._pages is None or import_count != self._import_count:
             self._users = UserNumbers(log.hashes(), user_hash_function(key_path(log.path)))
             self._pages = PageNumbers(log.urls(), self._origin)
-        self._imports = imports + 1
+        self._import_count = import_count + 1
         return self._users, self._pages
 
     def invalidate(self) -> None:
         """Has the numbers read again before the next import, as this one stored nothing."""
-        self._imports = -1
+        self._import_count = -1
 
 
 def _report_progress(progress: Progress, earlier_bytes: int, total_bytes: int, read_bytes: int) -> None:

@@ -2,7 +2,8 @@
 
 Columns are stored as blobs, little-endian. Users are identified by a keyed hash. The key is in a file beside
 the log that only its owner may read; with it, later imports recognise the same users. Without it nobody, not even the
-owner, can find out whether a given address or name is in the log.
+owner, can find out whether a given address or name is in the log. The table `groups` has the users with too many
+requests for one person, such as proxies and robots; `minutes` has the number of requests of each user in each minute.
 """
 
 import hashlib
@@ -241,7 +242,7 @@ class ImportedFile:
     at: float  # of the import, in seconds since the epoch
     size: int  # of the text, in bytes
     digest: bytes  # of the text
-    lines: int
+    lines: int  # number of lines, without those imported from the file before it grew
     used: int  # page views stored
     out_of_order: int  # lines whose time is before that of the line before them
     dropped: Mapping[str, int]  # by description of the reason
@@ -289,7 +290,7 @@ class LogFile:
                 yield blob[start : start + HASH_BYTES]
 
     def groups(self) -> Int32Array:
-        """The users that are groups rather than single people (see `accesses`)."""
+        """The users with too many requests for one person: proxies that many share, or robots."""
         numbers = np.array([user for (user,) in self.connection.execute("SELECT user FROM groups")], np.int64)
         if not _within(numbers, 1 << 31):
             raise _damaged(self.path)

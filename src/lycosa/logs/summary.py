@@ -21,15 +21,15 @@ MAX_BARS = 400  # a log of more days is shown by several days
 
 @dataclass(frozen=True)
 class Activity:
-    """Accesses in consecutive spans of equal length."""
+    """The number of accesses in consecutive periods of equal length, each one bar of a chart."""
 
     start: float  # seconds since the epoch
-    span: float  # seconds
+    bar_seconds: float  # the length of a period
     counts: Sequence[int]
 
 
 class PageReaders(NamedTuple):
-    """How often a page was read."""
+    """By how many users a page was read, and how often."""
 
     url: Url
     users: int
@@ -38,10 +38,10 @@ class PageReaders(NamedTuple):
 
 @dataclass(frozen=True)
 class LogSummary:
-    """Figures of a log."""
+    """Figures of a log: numbers of lines, accesses, users, pages and so on."""
 
     files: Sequence[ImportedFile]
-    min_users: int
+    min_users: int  # pages that fewer users read are left out of `accesses`, `users` and `pages`
     lines: int
     accesses: int
     users: int
@@ -49,7 +49,7 @@ class LogSummary:
     first: float | None  # access, in seconds since the epoch
     last: float | None
     days: int  # calendar days with an access, UTC
-    groups: int
+    groups: int  # users with too many requests for one person, such as proxies and robots, which were dropped
     dropped: Mapping[str, int]  # by reason, the most frequent first
     rare_pages: int  # left out since fewer than `min_users` people read them
     rare_accesses: int
@@ -102,8 +102,8 @@ def _activity(access_log: AccessLog) -> Activity:
     if not len(times):
         return Activity(0.0, SECONDS_PER_HOUR, ())
     first, last = float(times.min()), float(times.max())
-    span = SECONDS_PER_HOUR if last - first < MAX_DAYS_BY_HOUR * SECONDS_PER_DAY else SECONDS_PER_DAY
-    if (last - first) / span > MAX_BARS:
-        span *= -(-(last - first) // (span * MAX_BARS))
-    start = first // span * span
-    return Activity(start, span, np.bincount(((times - start) // span).astype(np.int64)).tolist())
+    bar_seconds = SECONDS_PER_HOUR if last - first < MAX_DAYS_BY_HOUR * SECONDS_PER_DAY else SECONDS_PER_DAY
+    if (last - first) / bar_seconds > MAX_BARS:
+        bar_seconds *= -(-(last - first) // (bar_seconds * MAX_BARS))
+    start = first // bar_seconds * bar_seconds
+    return Activity(start, bar_seconds, np.bincount(((times - start) // bar_seconds).astype(np.int64)).tolist())

@@ -1,5 +1,9 @@
 """An atlas: the maps of some topics in one file, which crawls extend and which can be shared.
 
+The map of a topic ties its pages together: portals are tied to one another, and every other page is a spoke, tied to
+one portal (see `topic_map`). Topics, pages and sources (the collections that pages and citations are from) have numbers
+in the file, and names or URLs outside of it.
+
 The file is untrusted: reading it is bounded, and URLs that no crawl may request are left out.
 """
 
@@ -31,22 +35,23 @@ MAX_TOPICS = 1_000
 MAX_CITATIONS = 1_000_000  # pairs of topics that are read
 MAX_NAME = 200  # characters, of a topic or a source
 MAX_TIMESTAMP = 2.5e11  # seconds; in the year 9892, while calendars end at 9999
+# A condition in SQL: whether a page was last seen dead.
 IS_DEAD = "(dead_at IS NOT NULL AND dead_at >= coalesce(alive_at, dead_at))"
 _LINK_DTYPE = np.dtype("<i4")  # of the page numbers in the column `links`
 
 
 class TopicFacts(Struct, frozen=True):
-    """A topic of an atlas: the size of its map, and the settings it was drawn with."""
+    """A topic of an atlas: the size of its map, and the settings it was drawn with (see `draw_map`)."""
 
     name: str
-    pages: int
-    portals: int
-    dead: int  # pages last seen dead, to which no crawl is sent
-    drawn_at: float
+    pages: int  # number of all pages, portals and dead ones included
+    portals: int  # number of portals
+    dead: int  # number of pages last seen dead, to which no crawl is sent
+    drawn_at: float  # seconds since the epoch
     seed: int  # of the random numbers
     reach: str  # a Reach
     similar: bool  # whether pages are preferably tied to similar portals
-    related: tuple[str, ...]
+    related: tuple[str, ...]  # topics from whose pages a crawl for this one is sent to its portals
     sources: Mapping[str, int]  # number of pages last seen by each collection
 
 
@@ -61,10 +66,10 @@ class Sighting(Struct, frozen=True, gc=False):
 class _Member(NamedTuple):
     """A page of a topic."""
 
-    page: int
+    page: int  # its number
     url: Url
-    source: int
-    alive_at: Any  # unchecked
+    source: int  # number of the collection that saw it last
+    alive_at: Any  # when it was last seen alive; unchecked
 
 
 class AtlasReader:
@@ -90,7 +95,7 @@ class AtlasReader:
         return {name for (name,) in self._rows("SELECT name FROM sources LIMIT ?", MAX_PAGES) if is_name(name)}
 
     def facts(self, topic: str) -> TopicFacts:
-        number = self._topic(topic)
+        number = self._topic_number(topic)
         (row,) = self._rows("SELECT drawn_at, seed, reach, similar FROM topics WHERE number = ?", number)
         (counts,) = self._rows(
             f"SELECT count(*), coalesce(sum(portal IS NULL), 0), coalesce(sum({IS_DEAD}), 0) FROM members"
@@ -115,7 +120,7 @@ class AtlasReader:
     def related(self, topic: str) -> tuple[str, ...]:
         """The topics from whose pages a crawl for this one is sent to its portals."""
         sql = "SELECT met FROM related WHERE topic = ? ORDER BY met LIMIT ?"
-        return tuple(other for (other,) in self._rows(sql, self._topic(topic), MAX_TOPICS) if is_name(other))
+        return tuple(other for (other,) in self._rows(sql, self._topic_number(topic), MAX_TOPICS) if is_name(other))
 
     def citations(self) -> CitationMatrix:
         """The links between topics, over all collections."""
@@ -145,7 +150,7 @@ class AtlasReader:
     def crawl_map(self, topic: str) -> UrlMap:
         """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""
         if topic not in self._crawl_maps:
-            portals, spokes = self._alive_ties(self._topic(topic))
+            portals, spokes = self._alive_ties(self._topic_number(topic))
             self._crawl_maps[topic] = UrlMap(portals, spokes, related=self.related(topic))
         return self._crawl_maps[topic]
 
@@ -188,7 +193,7 @@ class AtlasReader:
                     self._leave_out(f"more than {MAX_TIES} ties of one page")
         return portals, spokes
 
-    def _topic(self, name: str) -> int:
+    def _topic_number(self, name: str) -> int:
         (number,) = next(self._rows("SELECT number FROM topics WHERE name = ?", name), (None,))
         if number is None:
             known = ", ".join(self.topics()[:20]) or "none"
@@ -262,23 +267,25 @@ class Atlas(AtlasReader):
 
         links: by URL; those from or to pages that are not on the topic are ignored.
         seed, reach, similar: how the map is drawn; None for the previous values.
+        at: the time of drawing.
         dead: the time at which pages were found to be gone; those not seen alive since are dead.
         """
         number, seed, reach, similar = self._settings(topic, at, seed, reach, similar)
         members = self._members(number)
-        new = self._add_pages(pages)
-        for url in dead.keys() & new.keys():
+        seen_numbers = self._add_pages(pages)
+        for url in dead.keys() & seen_numbers.keys():
             self.mark_dead(url, dead[url])
-        numbers = {member.url: member.page for member in members} | new
+        numbers = {member.url: member.page for member in members} | seen_numbers
         self._add_links((numbers[one], numbers[other]) for one, other in links if one in numbers and other in numbers)
         sources = {member.page: member.source for member in members}
         seen_at = {member.page: member.alive_at for member in members if is_timestamp(member.alive_at)}
-        latest: dict[str, float] = {}
+        latest: dict[str, float] = {}  # sighting of each source
         for sighting in pages.values():
             latest[sighting.source] = max(sighting.at, latest.get(sighting.source, sighting.at))
-        source_numbers = {name: self._source(name, last_at) for name, last_at in latest.items()}
-        last_seen = {url: page for url, page in new.items() if pages[url].at >= seen_at.get(page, -math.inf)}
-        sources |= {page: source_numbers[pages[url].source] for url, page in last_seen.items()}
+        source_numbers = {name: self._add_source(name, last_at) for name, last_at in latest.items()}
+        for url, page in seen_numbers.items():
+            if pages[url].at >= seen_at.get(page, -math.inf):  # nobody has seen it later
+                sources[page] = source_numbers[pages[url].source]
         sketches, hyperlinks = self._alive_pages(frozenset(numbers.values()))
         drawn = draw_map(
             [numbers[url] for url in sorted(numbers) if numbers[url] in sketches],  # in an order independent of history
@@ -302,15 +309,15 @@ class Atlas(AtlasReader):
         )
         ours = self.topics()
         for topic in sorted({*ours, *sightings}):
-            known = self.facts(topic) if topic in ours else other.facts(topic)
-            at = max(known.drawn_at, other.facts(topic).drawn_at) if topic in sightings else known.drawn_at
-            reach = cast(Reach, known.reach)
-            self.extend(topic, sightings.get(topic, {}), (), at=at, seed=known.seed, reach=reach, similar=known.similar)
+            facts = self.facts(topic) if topic in ours else other.facts(topic)
+            at = max(facts.drawn_at, other.facts(topic).drawn_at) if topic in sightings else facts.drawn_at
+            reach = cast(Reach, facts.reach)
+            self.extend(topic, sightings.get(topic, {}), (), at=at, seed=facts.seed, reach=reach, similar=facts.similar)
             if topic in sightings:
                 self.add_related(topic, other.related(topic))
-        counted = self.citations_by_source()
+        our_citations = self.citations_by_source()
         for source, counts in other.citations_by_source().items():
-            before = sum(counted.get(source, {}).values())
+            before = sum(our_citations.get(source, {}).values())
             if sum(counts.values()) > before:  # the later state of a collection has more links
                 self._set_citations(source, counts)
 
@@ -324,7 +331,7 @@ class Atlas(AtlasReader):
         )
         return {
             url: Sighting(at, names[source], sketch if isinstance(sketch, bytes) else None)
-            for url, at, source, sketch in self._rows(sql, self._topic(topic), MAX_PAGES)
+            for url, at, source, sketch in self._rows(sql, self._topic_number(topic), MAX_PAGES)
             if is_timestamp(at) and source in names and self._is_allowed(url)
         }
 
@@ -348,7 +355,7 @@ class Atlas(AtlasReader):
 
     def add_related(self, topic: str, others: Iterable[str]) -> None:
         """Records that a crawl for `topic` is sent to its portals from pages of these topics."""
-        number = self._topic(topic)
+        number = self._topic_number(topic)
         for other in others:
             self._execute("INSERT OR IGNORE INTO related (topic, met) VALUES (?, ?)", number, _required_name(other))
 
@@ -365,7 +372,7 @@ class Atlas(AtlasReader):
     # ------------------------------------------------------------ rows
 
     def _set_citations(self, source: str, counts: Mapping[tuple[str, str], int]) -> None:
-        number = self._source(source, 0.0)
+        number = self._add_source(source, 0.0)
         self._execute("DELETE FROM citations WHERE source = ?", number)
         rows = [(number, citing, cited, links) for (citing, cited), links in counts.items()]
         sql = "INSERT INTO citations (source, citing, cited, links) VALUES (?, ?, ?, ?)"
@@ -388,9 +395,10 @@ class Atlas(AtlasReader):
             _required_name(topic),
             *settings,
         )
-        return self._topic(topic), *settings[1:]
+        return self._topic_number(topic), *settings[1:]
 
-    def _source(self, name: str, at: float) -> int:
+    def _add_source(self, name: str, at: float) -> int:
+        """Records that a collection was the source of something at a time; returns its number."""
         self._execute(
             "INSERT INTO sources (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = max(at, excluded.at)",
             _required_name(name),

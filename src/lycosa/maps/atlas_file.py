@@ -2,6 +2,12 @@
 
 A file is never changed in place: a writer works on a copy, which then replaces it. So readers see a consistent state, a
 kill leaves the file as it was, and the single file can be copied and sent.
+
+The tables hold the maps of topics (see `topic_map`): `members` are the pages of a topic, of which some are portals,
+tied to one another, while every other page is tied to one portal. `sources` are the collections that pages and
+citations are from, `citations` the number of links that one of them has from the pages of one topic to those of
+another. A `sketch` stands for the words of a page (see `similarity`); `seed`, `reach` and `similar` say how a map was
+drawn (see `draw_map`).
 """
 
 import shutil
@@ -21,7 +27,7 @@ MAX_FILE = 8 << 30  # bytes
 MAX_ROW = 8 << 20  # bytes
 MAX_NUMBER = 2_000_000_000  # of a page
 _HOW_TO_MAKE = "an atlas is made by: lycosa map build NAME --out ATLAS"
-TABLES = {
+TABLES = {  # by name; a file with any other statement, even another comment, is not an atlas
     "pages": """CREATE TABLE pages (
     number INTEGER PRIMARY KEY,
     url TEXT NOT NULL UNIQUE,

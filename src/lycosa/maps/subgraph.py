@@ -14,7 +14,7 @@ Links = Iterable[tuple[int, int]] | NDArray[Any]  # pairs of source and target, 
 
 
 class Subgraph:
-    """Links among `nodes`, each counted once; a node is known by its index in the sequence.
+    """Links among `nodes`, the numbers of pages, each link counted once; a node is known by its index in the sequence.
 
     A link is one number, source × size + target, so that sorting removes duplicates and a binary search finds it.
     """
@@ -55,7 +55,8 @@ class Subgraph:
         return self.sources[self._by_target[self._in_link_starts[node] : self._in_link_starts[node + 1]]]
 
     def propagate(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Follows all links once: each node gets the bits of the nodes that link to it, besides its own."""
+        """Follows all links once: each node, which has one word of `marks`, gets the bits of the nodes that link to it,
+        besides its own."""
         linked = np.flatnonzero(np.diff(self._in_link_starts))
         if not len(linked):
             return marks.copy()

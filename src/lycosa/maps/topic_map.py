@@ -159,9 +159,8 @@ class SpokeAssignment:
     """Ties each node of a subgraph that is not a portal to one portal, as evenly as the two rules of a map allow.
 
     Rule 1: a portal has fewer spokes than out-links. Rule 2: no node is tied to a portal that links to it, as that tie
-    would add nothing. At first, the
-    numbers of spokes of two portals differ by at most one, unless rule 1 allows one of them no more; nodes that have to
-    be matched exactly may then move that.
+    would add nothing. At first, the numbers of spokes of two portals differ by at most one, unless rule 1 allows one of
+    them no more; where nodes have to be matched exactly, the numbers may then differ by more.
 
     `ranks[i]` is the portal of `nodes[i]`, as an index into the portals.
     """
@@ -174,7 +173,7 @@ class SpokeAssignment:
         is_portal = np.zeros(graph.size, dtype=np.bool_)
         is_portal[portals] = True
         self.nodes: Integers = np.flatnonzero(~is_portal)
-        self._rank_of: dict[int, int] = {}  # of portals by node
+        self._rank_of: dict[int, int] = {}  # index into the portals, by node
         self.ranks: Integers = np.full(len(self.nodes), -1, dtype=np.int64)
 
     def find(self) -> bool:
@@ -247,7 +246,7 @@ class SpokeAssignment:
         """
         self.ranks[untied] = -1
         self._rank_of = {portal: rank for rank, portal in enumerate(self._portals.tolist())}
-        tied: list[set[int]] = [set() for _ in self._portals]
+        tied: list[set[int]] = [set() for _ in self._portals]  # indices into `nodes`
         for index, rank in enumerate(self.ranks.tolist()):
             if rank >= 0:
                 tied[rank].add(index)
@@ -259,8 +258,8 @@ class SpokeAssignment:
         The node goes to a portal, one of whose spokes moves to another portal, and so on, until a portal with free
         capacity is met.
         """
-        unseen = set(range(len(self._portals)))
-        moved: dict[int, int] = {}  # rank of a portal to the node that would move there
+        unseen = set(range(len(self._portals)))  # ranks
+        moved: dict[int, int] = {}  # by rank of a portal: the node that would move there, as an index into `nodes`
         queue: list[int] = []
 
         def consider(node: int) -> None:

@@ -1,4 +1,4 @@
-"""The portals of a topical map on a circle, all linked to one another, each with its spokes."""
+"""The portals of a topical map on a circle, all linked to one another, each with its spokes: the pages tied to it."""
 
 import math
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ def wheel(portals: Sequence[tuple[str, int]], *, title: str = "", width: float =
     if not drawn:
         return empty_figure(width, height, title=title)
     middle, radius = (width / 2, height / 2), height * 0.27
-    max_spokes = max(1, *(spokes for _, spokes in drawn))
+    max_spoke_count = max(1, *(spoke_count for _, spoke_count in drawn))
     angles = [2 * math.pi * index / len(drawn) - math.pi / 2 for index in range(len(drawn))]
     points = [_point(middle, angle, radius) for angle in angles]
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER), *_chords(points)]
     nth = math.ceil(len(drawn) / MAX_NAMES)
-    for index, ((name, spokes), angle, point) in enumerate(zip(drawn, angles, points, strict=True)):
-        length = height * (0.05 + 0.05 * math.sqrt(spokes / max_spokes))
-        parts += _fan(point, angle, min(spokes, MAX_SPOKES), length, math.pi / max(6, len(drawn) / 2))
+    for index, ((name, spoke_count), angle, point) in enumerate(zip(drawn, angles, points, strict=True)):
+        length = height * (0.05 + 0.05 * math.sqrt(spoke_count / max_spoke_count))
+        parts += _fan(point, angle, min(spoke_count, MAX_SPOKES), length, math.pi / max(6, len(drawn) / 2))
         parts.append(element("circle", cx=point[0], cy=point[1], r=3.5, fill=COLOURS[0]))
         if index % nth == 0 and (index == 0 or index + nth <= len(drawn)):
-            parts.append(_label(f"{spokes}: {name}", angle, _point(middle, angle, radius + height * 0.12)))
+            parts.append(_label(f"{spoke_count}: {name}", angle, _point(middle, angle, radius + height * 0.12)))
     note = f"{len(drawn)} of {len(portals)} portals" if len(portals) > len(drawn) else f"{len(portals)} portals"
     parts.append(text(12.0, height - 12, f"{note}; of each up to {MAX_SPOKES} of its spokes", fill=FAINT))
     if title:
@@ -45,10 +45,11 @@ def _chords(points: Sequence[tuple[float, float]]) -> list[str]:
     return [element("path", d=lines, stroke=GRID, fill="none", stroke_width=0.5)] if lines else []
 
 
-def _fan(point: tuple[float, float], angle: float, spokes: int, length: float, spread: float) -> list[str]:
+def _fan(point: tuple[float, float], angle: float, spoke_count: int, length: float, spread: float) -> list[str]:
+    """The spokes of a portal at `point`, as lines of one length over an angle of `spread` radians around `angle`."""
     lines, dots = [], []
-    for number in range(spokes):
-        spoke_angle = angle + spread * ((number + 0.5) / spokes - 0.5)
+    for number in range(spoke_count):
+        spoke_angle = angle + spread * ((number + 0.5) / spoke_count - 0.5)
         x, y = _point(point, spoke_angle, length)
         lines.append(f"M{point[0]:.1f} {point[1]:.1f}L{x:.1f} {y:.1f}")
         dots.append(element("circle", cx=x, cy=y, r=1.3, fill=COLOURS[1]))

@@ -22,7 +22,7 @@ MAX_HAMMING_DISTANCE = 3  # bits in which the fingerprints of near-duplicates ma
 MIN_WORDS = 20  # pages of fewer words have no fingerprint
 _SHINGLE_WORDS = 4  # words; single words would make half of a topic's pages near-duplicates
 _BINS = 64
-_BLOCK_VALUES = 1 << 16  # of one of the four blocks of 16 bits of a fingerprint
+_BLOCK_VALUES = 1 << 16  # number of values of each of the four blocks of 16 bits of a fingerprint
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
 _HALF_BITS, _BIN_SHIFT, _BIT_SHIFT = np.uint64(32), np.uint64(58), np.uint64(20)
 _EMPTY = np.uint64((1 << 64) - 1)
@@ -66,14 +66,15 @@ class NearDuplicates:
     def __init__(self, *, max_compared: int = 200, folder: Path | None = None):
         self._max_compared = max_compared
         self._fingerprints = array("Q")  # of pages, numbered from 1
-        self._number_of = KeyTable()  # by fingerprint
-        self._latest = array("I", bytes(4 * _BLOCK_VALUES * 4))  # the latest page for each value of each block, or 0
-        self._previous = array("I")  # four per page: the page before it with the same value of a block
+        self._number_of = KeyTable()  # of a page, by fingerprint
+        # The number of the latest page for each value of each block, or 0.
+        self._latest = array("I", bytes(4 * _BLOCK_VALUES * 4))
+        self._previous = array("I")  # four per page: number of the page before it with the same value of a block, or 0
         self._texts = KeyTable()  # digests of all texts with a fingerprint
-        self._copies = KeyTable()  # by digest and site
-        self._followed_copies = KeyTable()  # by digest
+        self._copies = KeyTable()  # number of copies, by digest and site
+        self._followed_copies = KeyTable()  # number of copies whose links were followed, by digest
         self._urls = ScratchFile(folder)
-        self._url_ends = array("Q", [0])
+        self._url_ends = array("Q", [0])  # in that file, in bytes
 
     def find(self, fingerprint: int) -> Url | None:
         """An earlier near-duplicate, or None."""
@@ -105,14 +106,14 @@ class NearDuplicates:
         return self._followed_copies[_signed(digest)]
 
     def add_copy(self, digest: int, url: Url, *, is_followed: bool) -> None:
-        """Counts a copy or near-duplicate of an earlier text, found at a URL."""
+        """Counts a copy or near-duplicate of an earlier text, found at a URL. is_followed: whether its links were."""
         if self.has_text(digest):
             self._copies.increment(_copy_key(digest, url))
             if is_followed:
                 self._followed_copies.increment(_signed(digest))
 
     def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
-        """Adds a page; of pages with the same fingerprint, only the first is kept."""
+        """Adds a page; of pages with the same fingerprint, only the first is remembered."""
         if fingerprint and not self.has_text(digest):
             self._texts[_signed(digest)] = 1
         key = _signed(fingerprint)

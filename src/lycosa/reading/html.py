@@ -44,7 +44,7 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
-    links_beyond: int = 0  # links beyond the limit
+    links_beyond: int = 0  # number of links beyond the limit
     needs_script: bool = False  # hardly any text or links, but scripts
 
 
@@ -157,7 +157,7 @@ class _Links:
 
     def __init__(self, url: Url, base: Url, max_links: int):
         self.found: list[Link] = []
-        self.links_beyond = 0  # links dropped because the page has too many
+        self.links_beyond = 0  # number of links dropped because the page has too many
         self._max_links = max_links
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
@@ -165,12 +165,14 @@ class _Links:
         self._marked: list[tuple[Url, str, str]] = []  # target, anchor and rel of each link
 
     def add_refresh(self, content: str) -> None:
+        """Adds the target of a `<meta http-equiv="refresh">`, given the value of its `content`."""
         match = _refresh_url.search(content)
         target = self._new_target(match[1]) if match else None
         if target:
             self.found.append(Link(target))
 
     def add_plain(self, node: LexborNode, attribute: str) -> None:
+        """Adds the link in an attribute of an element without text, such as a frame."""
         attributes = node.attributes
         target = self._new_target(attributes.get(attribute))
         if target:

@@ -128,11 +128,14 @@ def prune(html: str) -> str:
 
 
 def _is_fast_to_parse(html: str) -> bool:
-    few_tags = html.count("<") <= FEW_TAGS
-    if few_tags and len(html) <= SHORT_PAGE:
+    has_few_tags = html.count("<") <= FEW_TAGS
+    if has_few_tags and len(html) <= SHORT_PAGE:
         return True
     return (
-        few_tags and not _HAS_LONG_TAG.search(html) and not _QUOTED_END.search(html) and len(_ROOT.findall(html)) <= 4
+        has_few_tags
+        and not _HAS_LONG_TAG.search(html)
+        and not _QUOTED_END.search(html)
+        and len(_ROOT.findall(html)) <= 4
     )
 
 
@@ -140,11 +143,11 @@ class _Pruner:
     """One pass over the markup of a page."""
 
     def __init__(self) -> None:
-        self._open: list[str] = []
-        self._open_lists = 0
-        self._too_deep = 0  # open blocks that were dropped
-        self._noscripts = 0
-        self._seen: set[str] = set()
+        self._open: list[str] = []  # names of the open blocks, innermost last
+        self._open_lists = 0  # number of lists among these
+        self._too_deep = 0  # number of open blocks that were dropped
+        self._noscripts = 0  # number of start tags so far
+        self._seen: set[str] = set()  # names of `_KEPT_ONCE`, with the slash of an end tag
 
     def pieces(self, html: str) -> Iterator[str]:
         """The pieces that replace a page that may contain SVG or MathML."""
@@ -217,11 +220,12 @@ class _Pruner:
         if name == "noscript":
             self._noscripts += not markup["closes"]
             return _simplified(markup, name) if self._noscripts <= _MAX_NOSCRIPT else " "
-        if name in _KEPT_ELEMENTS or (name in _KEPT_ONCE and self._is_first(markup["closes"] + name)):
+        if name in _KEPT_ELEMENTS or (name in _KEPT_ONCE and self._note_first(markup["closes"] + name)):
             return _simplified(markup, name)
         return " "
 
-    def _is_first(self, name: str) -> bool:
+    def _note_first(self, name: str) -> bool:
+        """Notes a name; returns whether it is the first time."""
         is_first = name not in self._seen
         self._seen.add(name)
         return is_first

@@ -1,5 +1,8 @@
 """Terms of words: the word itself or its stem; stop words, numbers and single Latin letters have none.
 
+The code of a word or term is a 64-bit hash of it; a folded text is in lower case, with single blanks between words, as
+UTF-8.
+
 >>> words = ["the", "spider", "s", "2", "webs", "and", "webs"]
 >>> Terms("").counts(words)
 Counter({'webs': 2, 'spider': 1})

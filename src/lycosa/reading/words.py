@@ -1,6 +1,7 @@
 """The words of a page: its tokens in order, and its terms with their counts.
 
-Tokens are all words in lower case; terms are the words without stop words, numbers and single letters.
+Tokens are all words in lower case; terms are the words without stop words, numbers and single letters. The code of a
+word or term is a 64-bit hash of it; a folded text is in lower case, with single blanks between words, as UTF-8.
 
 >>> terms_of(["the", "spider", "s", "2", "webs", "and", "webs"])
 Counter({'webs': 2, 'spider': 1})

@@ -29,6 +29,7 @@ def change_rates(
     seem fast. Intervals that are not positive and finite are left out.
 
     rows: the index of the page of each interval, from 0 to `pages` - 1.
+    pages: number of pages.
     changed: whether the page changed within the interval.
     """
     usable = (intervals > 0) & np.isfinite(intervals)

@@ -18,11 +18,11 @@ def harvest_interval(relevant: int, pages: int, calibration: Calibration = "craw
 
         logit(share) = logit(h) ± 1.645 * sqrt(error² + 1 / (n * h * (1 - h))),    h = (relevant + 1/2) / (n + 1)
 
-    where n is the number of pages and error the standard deviation of logit(share) around logit(h) in large crawls:
-    below and above, 0.9 and 1.8 for models calibrated by the crawl itself, 3.0 and 0.6 for those calibrated by
-    negatives, as measured on the development topics of the study `league` (docs/studies/league.md). A rule has no
-    error, since it defines the truth. The interval is widened, if need be, to include relevant / n. It is too narrow
-    where nearly every page is relevant.
+    where n is the number of stored pages, `relevant` the number of those with a relevance of 0.5 or more, and error the
+    standard deviation of logit(share) around logit(h) in large crawls: below and above, 0.9 and 1.8 for models
+    calibrated by the crawl itself, 3.0 and 0.6 for those calibrated by negatives, as measured on the development topics
+    of the study `league` (docs/studies/league.md). A rule has no error, since it defines the truth. The interval is
+    widened, if need be, to include relevant / n. It is too narrow where nearly every page is relevant.
 
     >>> low, high = harvest_interval(60, 300)
     >>> round(low, 2), round(high, 2)

@@ -14,6 +14,9 @@ leave-one-out scores, which the solution gives at no extra cost. The logit of re
 
 where the threshold has as many unlabelled pages above it as are estimated to be on the topic (`_share_on_topic`).
 
+Where word vectors know enough of the words, the score has a second part, the *meaning*: the position of the vector of
+the text along the direction that leads from the other pages to the good ones.
+
 Elkan, Noto: Learning classifiers from only positive and unlabeled data (KDD 2008). Chapelle: Training a support vector
 machine in the primal (2007). Scott, Blanchard, Handy: Classification with asymmetric label noise (COLT 2013).
 """
@@ -75,11 +78,11 @@ def train_from_positives(
     bad: bad examples of the user, if any.
     unlabelled: pages of the crawl without the good and bad ones.
     background: texts on many subjects; needed until there are pages of the crawl.
-    pages: of the crawl, if the unlabelled ones are a sample of them.
+    pages: number of pages of the crawl, if the unlabelled ones are a sample of them.
     """
     step = -(-len(unlabelled) // MAX_UNLABELLED) or 1
     documents = _Documents(good, bad, unlabelled[::step], background)
-    are_bad = bool((documents.kinds[documents.is_calibrating] == _BAD).any())
+    others_are_bad = bool((documents.kinds[documents.is_calibrating] == _BAD).any())
     probabilities = documents.first_probabilities()
     weights = documents.weights(probabilities)
     active = np.ones(len(documents.kinds), np.bool_)
@@ -91,8 +94,8 @@ def train_from_positives(
         calibration = _calibrate(
             combined.leave_one_out[documents.is_good],
             combined.leave_one_out[documents.is_calibrating],
-            are_bad=are_bad,
-            pages=max(pages, len(unlabelled)),
+            others_are_bad=others_are_bad,
+            crawl_size=max(pages, len(unlabelled)),
         )
         # Damped, or rounds may oscillate.
         probabilities = (probabilities + calibration.probability(combined.leave_one_out)) / 2
@@ -179,7 +182,7 @@ class _Documents:
         lengths = np.sqrt(np.bincount(self._rows, values * values))
         self._values = values / lengths[self._rows]
         self.kernel = self._kernel(document_frequencies)
-        self.meaning = _score_meaning(pages, self.kinds)
+        self.meaning_scores = _score_meaning(pages, self.kinds)
         if sum(int(terms.counts.sum()) for terms in pages_by_kind[_GOOD]) < _FEW_WORDS:
             self._weight_of_meaning = _MEANING_WEIGHT_OF_FEW_WORDS
         else:
@@ -228,19 +231,19 @@ class _Documents:
 
     def combined(self, solution: _Solution) -> _CombinedScores:
         """The scores by words, with those by word vectors added."""
-        if self.meaning is None:
+        by_meaning = self.meaning_scores
+        if by_meaning is None:
             return _CombinedScores(solution.leave_one_out, None, 0.0)
         others = self.is_calibrating
-        spreads = [float(scores[others].std()) for scores in (solution.leave_one_out, self.meaning.leave_one_out)]
-        largest = float(np.abs(self.meaning.leave_one_out - self.meaning.origin).max())
-        if (
-            spreads[1] <= _MIN_RELATIVE_SPREAD * largest
-        ):  # the others have the same words with vectors, as by a template
+        spreads = [float(scores[others].std()) for scores in (solution.leave_one_out, by_meaning.leave_one_out)]
+        largest = float(np.abs(by_meaning.leave_one_out - by_meaning.origin).max())
+        # If the spread is less, the others have the same words with vectors, as by a template.
+        if spreads[1] <= _MIN_RELATIVE_SPREAD * largest:
             return _CombinedScores(solution.leave_one_out, None, 0.0)
         scale = self._weight_of_meaning * (spreads[0] / spreads[1])
-        offset = -scale * self.meaning.origin
-        leave_one_out = solution.leave_one_out + scale * self.meaning.leave_one_out + offset
-        return _CombinedScores(leave_one_out, self.meaning.direction.scaled(scale), offset)
+        offset = -scale * by_meaning.origin
+        leave_one_out = solution.leave_one_out + scale * by_meaning.leave_one_out + offset
+        return _CombinedScores(leave_one_out, by_meaning.direction.scaled(scale), offset)
 
     def model(self, solution: _Solution, combined: _CombinedScores, calibration: _Calibration) -> LinearModel:
         """The model by these scores, at distances (score - threshold) * slope / SLOPE."""
@@ -339,27 +342,27 @@ def _inverse_of_triangle(lower: NDArray[np.floating]) -> Floats:
     return inverse
 
 
-def _calibrate(good: Floats, others: Floats, *, are_bad: bool, pages: int) -> _Calibration:
+def _calibrate(good: Floats, others: Floats, *, others_are_bad: bool, crawl_size: int) -> _Calibration:
     """Threshold and slope of the logit, from the leave-one-out scores of good pages and of others.
 
-    are_bad: whether the others are known to be bad.
-    pages: of the crawl; the others may be a sample of them.
+    others_are_bad: whether the others are known to be bad.
+    crawl_size: number of pages of the crawl; the others may be a sample of them.
     """
     if len(good) == 1:
         good = (good + np.median(others)) / 2  # a single example scores higher than pages like it would
-    if are_bad and good.mean() - others.mean() > _MIN_GAP:
+    if others_are_bad and good.mean() - others.mean() > _MIN_GAP:
         slope, offset = calibrate(good.tolist(), others.tolist())
         return _Calibration(-offset / slope, slope)
-    share = _BAD_SHARE_ABOVE if are_bad else _share_on_topic(good, others, pages)
+    share = _BAD_SHARE_ABOVE if others_are_bad else _share_on_topic(good, others, crawl_size)
     threshold = float(np.quantile(others, 1.0 - share))
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
-    gap = None if are_bad else _gap_below(good, others)
+    gap = None if others_are_bad else _gap_below(good, others)
     if gap is not None:  # the threshold must not cut through the upper group
         threshold, low = min(threshold, gap), min(low, float(np.median(others[others < gap])))
     return _Calibration(threshold, _STEEPNESS / max(middle - low, 0.1))
 
 
-def _share_on_topic(good: Floats, others: Floats, pages: int) -> float:
+def _share_on_topic(good: Floats, others: Floats, crawl_size: int) -> float:
     """The estimated share of the pages of a crawl that are on the topic, shrunk to a prior.
 
     If the others form two groups with a gap between them, it is the share of the upper one. Otherwise, the least ratio
@@ -381,7 +384,7 @@ def _share_on_topic(good: Floats, others: Floats, pages: int) -> float:
         ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
         odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
         share, prior_pages = odds / (1.0 + odds), _PRIOR_PAGES
-    count = max(pages, len(others))
+    count = max(crawl_size, len(others))
     return (share * count + _PRIOR_SHARE * prior_pages) / (count + prior_pages)
 
 

@@ -180,6 +180,7 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def asks_for_topic(self) -> bool:
+        """Whether the topic that the rest of [topic] names is part of it."""
         return self.topic is True or any(part.asks_for_topic for _, part in self.parts())
 
     def functions(self) -> Iterator[str]:
@@ -224,8 +225,9 @@ def relevance_of(predicate: Predicate, makers: Mapping[str, Maker], *, where: st
 
 def check(predicate: Predicate, *, where: str) -> None:
     """Raises RecipeError for an invalid predicate, without needing a collection or the user's code."""
-    unknown = Keywords(["word"])
-    relevance_of(predicate, dict.fromkeys(("topic", "text", "taxonomy", "function"), lambda _: unknown), where=where)
+    placeholder = Keywords(["word"])
+    kinds = ("topic", "text", "taxonomy", "function")
+    relevance_of(predicate, dict.fromkeys(kinds, lambda _: placeholder), where=where)
 
 
 def _model_for(predicate: Predicate, makers: Mapping[str, Maker], where: str, depth: int) -> Relevance:

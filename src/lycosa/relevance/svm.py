@@ -193,7 +193,7 @@ class LinearModel:
 
 
 def _sublinear(counts: NDArray[np.unsignedinteger]) -> Floats:
-    """1 + ln count for each count; from a table for 16-bit counts, as kept words have."""
+    """1 + ln count for each count; from a table for 16-bit counts, as those of saved words are."""
     return _SUBLINEAR_COUNTS.take(counts) if counts.dtype == np.uint16 else 1.0 + np.log(counts.astype(np.float64))
 
 

@@ -40,7 +40,7 @@ steering           the user's blocks, boosts and labels, kept in the folder
 recall             estimates how many of the relevant pages were found
 resumed            a crawl of a few more waiting URLs, for `lycosa mcp`
 refresh            a crawl with a lane of stored pages to fetch again
-recrawl_memory     compares these with what is stored
+refresh_memory     compares these with what is stored
 trial              what a crawl would make of one page
 
 Afterwards:

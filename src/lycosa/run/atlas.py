@@ -1,4 +1,8 @@
-"""Builds maps from collections: which pages are on which topics, and how they link to one another."""
+"""Builds maps from collections: which pages are on which topics, and how they link to one another.
+
+In the map of a topic, the pages with the most links are portals; every other page is tied to one of them (see
+`lycosa.maps.topic_map`). An atlas is a file with the maps of several topics.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -22,7 +26,7 @@ from .open import open_for_reading
 
 MIN_PROBABILITY = 0.8  # that a page is on a topic, for it to be put into the map of the topic
 _NEGLIGIBLE = 0.01  # probability up to which a topic is ignored
-AUTO, NONE = "auto", "none"
+AUTO, NONE = "auto", "none"  # values of `AtlasPlan.related`: topics that cite each other often, or none
 ProgressCallback = Callable[[int, int], None]  # called with the number of pages read and of all pages
 
 
@@ -72,7 +76,7 @@ def build_atlas(
             "two collections have the same name, which a map uses to record where pages came from; rename one"
         )
     _check_topics(plan, taxonomy, names)
-    survey = _Survey(plan, taxonomy, sketches=_are_sketches_needed(out, plan))
+    survey = _Survey(plan, taxonomy, needs_sketches=_are_sketches_needed(out, plan))
     with ExitStack() as stack:
         opened = [(name, _snapshot(stack, folder)) for name, folder in zip(names, folders, strict=True)]
         total = sum(collection.catalog.count() for _, collection in opened)
@@ -121,22 +125,22 @@ def _snapshot(stack: ExitStack, folder: Path) -> Collection:
 class _Survey:
     """The pages of some collections, numbered, and their topics.
 
-    sketches: whether to compute text sketches, by which the texts of pages are compared.
+    needs_sketches: whether to compute text sketches, by which the texts of pages are compared.
     """
 
-    def __init__(self, plan: AtlasPlan, taxonomy: Taxonomy | None, *, sketches: bool):
+    def __init__(self, plan: AtlasPlan, taxonomy: Taxonomy | None, *, needs_sketches: bool):
         self._plan = plan
-        self._sketches = sketches
+        self._needs_sketches = needs_sketches
         self._taxonomy = taxonomy
         self._topics: list[str] = list(taxonomy.topics) if taxonomy else []
         self._read = Reader()
-        self._numbers: dict[Url, int] = {}
+        self._numbers: dict[Url, int] = {}  # of pages: indices into the next two lists
         self._urls: list[Url] = []
-        self._sightings: list[Sighting] = []
+        self._sightings: list[Sighting] = []  # the latest of each page
         self._on_topic: dict[str, set[int]] = {}  # numbers of the pages on each topic
         self._topic_of: dict[int, int] = {}  # index of the most probable topic of a page
         self._dead: dict[Url, float] = {}  # pages that are gone, and when that was found
-        self._done = 0  # pages read
+        self._done = 0  # number of pages read
 
     def read_pages(self, name: str, collection: Collection, progress: Callable[[int], None]) -> None:
         for url, at in collection.catalog.dead_urls():
@@ -147,8 +151,8 @@ class _Survey:
             if row.vanished_at is not None:
                 self._dead[row.url] = max(row.vanished_at, self._dead.get(row.url, row.vanished_at))
                 continue
-            page = self._page(collection, row) if self._taxonomy or self._sketches else None
-            sketch = text_sketch(page) if page and self._sketches else None
+            page = self._page(collection, row) if self._taxonomy or self._needs_sketches else None
+            sketch = text_sketch(page) if page and self._needs_sketches else None
             number = self._add_page(row, Sighting(row.looked_at, name, sketch))
             for topic, probability in self._probabilities(name, row, page):
                 if probability > self._plan.above:

@@ -49,7 +49,7 @@ class CrawlRequest(Struct, frozen=True, omit_defaults=True):
     """A command to a crawl."""
 
     do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status", "stop"]
-    labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}
+    labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}  # by URL: whether the page is on the topic
     what: Text = ""  # host or URL to block or boost
     pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None  # the new page budget
     token: Text = ""
@@ -59,7 +59,7 @@ class CrawlReply(Struct, frozen=True, omit_defaults=True):
     """The reply of the crawl."""
 
     error: str = ""
-    learnt: LearntLabels | None = None
+    learnt: LearntLabels | None = None  # what training with the new labels gave
     undone: str = ""  # the command that was undone
     status: JsonValue = None
 
@@ -183,6 +183,7 @@ class CrawlControl:
             "paused": status.is_paused,
             "budget": status.page_budget or session.recipe.stop.pages,
             "requests": status.fetch_counts.requests,
+            # Hosts that get no request for some time, because they asked for it or failed.
             "holds": len(session.frontier.holds(session.clock.now())),
         }
 

@@ -40,8 +40,8 @@ NOTHING_LEFT = "nothing is left to fetch"  # stop reason of a crawl that followe
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _MAX_STEPS = 8  # steps of the loop in a row, before the event loop serves sockets and signals
 _MAX_MIRRORS = 3  # copies of a text on the hosts of one site whose links are followed
-# The same on all sites. A farm would need a hundred registered domains to use this up before the original is found, and
-# even widely mirrored pages are on fewer; without a bound, every further domain would be followed.
+# The same on all sites. A link farm would need a hundred registered domains to use this up before the original is
+# found, and even widely mirrored pages are on fewer; without a bound, every further domain would be followed.
 _MAX_MIRRORS_IN_ALL = 300
 _MAX_WAIT = 1.0  # seconds between checks of budgets and interrupts
 MAX_HOLD = 300.0  # seconds to wait for the next free host; if it takes longer, the crawl stops
@@ -68,9 +68,9 @@ class Status:
         began: float | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ):
-        self.pages = pages  # stored
-        self.relevant = relevant  # of these
-        self.pages_since_relevant = pages_since_relevant
+        self.pages = pages  # number of stored pages
+        self.relevant = relevant  # number of relevant ones among these
+        self.pages_since_relevant = pages_since_relevant  # number stored after the latest relevant one
         self.bytes_kept = bytes_kept
         self.began = began
         self.fetch_counts = FetchCounts()
@@ -150,6 +150,8 @@ class Status:
 class Assessor:
     """Turns a fetch into a visit: parses the page, scores it, and looks for duplicates.
 
+    judge: gives pages their relevance, how well they fit the topic.
+    standing: gives pages their standing, the importance that they have on the Web.
     duplicates: finds earlier pages with nearly the same text.
     languages: pages in other languages are left out; empty for all.
     keep_noindex: whether to keep pages that ask not to be kept.
@@ -328,19 +330,19 @@ class _Fetches:
 
     async def _next_sequential(self) -> tuple[Candidate, Fetch] | None:
         frontier, clock = self._crawl.loop.frontier, self._clock
-        while not self._is_over():
+        while not self._stop_if_over():
             candidate = None if self._status.is_paused else frontier.take(clock.now())
             if candidate is not None:
                 return candidate, await self._fetch(candidate)
             if self._status.is_paused:
                 await clock.sleep_until(clock.now() + _MAX_WAIT)
-            elif not self._is_hopeless(ready_at := frontier.next_ready_at()):
+            elif not self._stop_if_hopeless(ready_at := frontier.next_ready_at()):
                 now = clock.now()
                 await clock.sleep_until(min(now if ready_at is None else ready_at, now + _MAX_WAIT))
         return None
 
     async def _next_concurrent(self) -> tuple[Candidate, Fetch] | None:
-        while not self._is_over():
+        while not self._stop_if_over():
             self._launch()
             if not self._completed:
                 await self._wait()
@@ -416,7 +418,7 @@ class _Fetches:
     async def _wait(self) -> None:
         """Waits until a fetch completes, a host becomes free, or a second has passed."""
         ready_at = self._crawl.loop.frontier.next_ready_at()
-        if not self._tasks and not self._status.is_paused and self._is_hopeless(ready_at):
+        if not self._tasks and not self._status.is_paused and self._stop_if_hopeless(ready_at):
             return
         self._status.woken.clear()
         timeout = _MAX_WAIT
@@ -449,8 +451,8 @@ class _Fetches:
                 if isinstance(result, Exception):
                     raise result
 
-    def _is_hopeless(self, ready_at: float | None) -> bool:
-        """Whether to stop because nothing can be fetched for a long time."""
+    def _stop_if_hopeless(self, ready_at: float | None) -> bool:
+        """Stops the crawl if nothing can be fetched for a long time; returns whether it has stopped."""
         status = self._status
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
@@ -461,7 +463,8 @@ class _Fetches:
             status.stop(f"{hosts}, the first for {minutes:.0f} more minutes")
         return bool(status.stop_reason)
 
-    def _is_over(self) -> bool:
+    def _stop_if_over(self) -> bool:
+        """Stops the crawl if it was interrupted or its budget is used up; returns whether it has stopped."""
         budget, status = self._crawl.current_budget, self._status
         minutes = (self._clock.now() - self._began) / 60
         if status.is_interrupted:

@@ -27,7 +27,7 @@ class CrawlJournal:
             self._recall.invalidate()  # the set of relevant pages has changed
 
     def record_skips(self, skips: Sequence[Skip]) -> None:
-        """Records skips, except those of forgotten URLs, which leave no trace."""
-        kept = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]
-        self._collection.catalog.add_skips(kept, self._clock.now())
+        """Records skips, URLs that are never fetched, and why; not those of forgotten URLs, which leave no trace."""
+        recorded = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]
+        self._collection.catalog.add_skips(recorded, self._clock.now())
         self._recall.exclude(skips)

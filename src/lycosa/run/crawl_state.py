@@ -44,8 +44,10 @@ from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
 
-MIN_REPORTED_HOLD = 10.0  # seconds; shorter holds of a host are neither saved nor shown
-_RERANK_DUE = "ranks_behind"  # state: the frontier is not yet re-ranked after a change of scores or strategy
+# Seconds; a hold is a time before which a host gets no request, and shorter ones are neither saved nor shown.
+MIN_REPORTED_HOLD = 10.0
+# Key of the state in the catalog: the frontier is not yet re-ranked after a change of scores or strategy.
+_RERANK_DUE = "ranks_behind"
 _BY_SCORES = "scores"  # its value if nothing but scores has changed
 _NO_PAGE_OUTCOMES = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 
@@ -92,6 +94,7 @@ class CrawlState:
             self.settings = RunSettings.restored(catalog, recipe, notify=notify)
             self.topical_map.activate(catalog.get_state("map"), self.settings.strategy)
             self.access_log.activate(catalog.get_state("logs"), self.settings.strategy)
+            # The user's commands to the crawl: hosts to block, hosts and URLs to boost.
             self._steering = _saved_steering(catalog.get_state("steering"))
             self._admission = Admission(
                 self.settings.scope,
@@ -196,7 +199,7 @@ class CrawlState:
         for host, until in (catalog.get_state("holds", dict[str, Timestamp]) or {}).items():
             frontier.hold(Host(host), self._at_most_a_day(until))
         frontier.restore_settled(catalog.visited())
-        self._admission.pages.restore(catalog.page_counts_by_host())
+        self._admission.quota_usage.restore(catalog.page_counts_by_host())
         return frontier
 
     def save(self) -> None:
@@ -214,8 +217,8 @@ class CrawlState:
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
         holds, forgotten = self.frontier.holds(self._clock.now() + MIN_REPORTED_HOLD), read_forgotten(self._folder)
-        kept = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
-        catalog.put_state("holds", kept)
+        saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
+        catalog.put_state("holds", saved_holds)
 
     def _waiting_sample(self) -> WaitingSample:
         with self._catalog.reporting_errors():
@@ -324,15 +327,15 @@ class CrawlState:
         """Queues seeds again that got no answer last time, as the network may be back; if no page was stored at all,
         also those for which the server had no page.
         """
-        settled = set(seeds)
+        settled = set(seeds)  # visited or skipped
         if not settled:
             return
         may_have_changed = REQUEST_FAILURES if self.status.pages else _NO_PAGE_OUTCOMES
         for url, outcome in self._catalog.last_outcomes():
             if url in settled and outcome in may_have_changed:
-                is_listed = url in self._from_sitemaps
-                because = {"sitemap" if is_listed else "seed": True}
-                self.frontier.give_back(Candidate(url, 1.0, because=because, depth=int(is_listed)))
+                is_from_sitemap = url in self._from_sitemaps
+                because = {"sitemap" if is_from_sitemap else "seed": True}
+                self.frontier.give_back(Candidate(url, 1.0, because=because, depth=int(is_from_sitemap)))
 
     def run_with_last_settings(self, refresh: JsonValue) -> RunStart:
         """A run with the settings of the last one, even if the recipe has changed."""
@@ -362,7 +365,8 @@ class CrawlState:
     def request_reranking(self, *, by_scores: bool = False) -> None:
         """Notes in the catalog that the frontier is to be re-ranked; `Reranker` does it.
 
-        by_scores: whether nothing but scores has changed, so that a `SupportsRejudge` need not see the pages again.
+        by_scores: whether nothing but scores has changed, so that a strategy that takes new scores of the pages it has
+            seen (`SupportsRejudge`) need not see them again.
         """
         if not by_scores or not self._catalog.get_state(_RERANK_DUE):
             self._catalog.put_state(_RERANK_DUE, _BY_SCORES if by_scores else True)
@@ -404,9 +408,12 @@ class CrawlState:
         return min(until, self._clock.now() + MAX_WAIT)
 
     def forget(self, forgotten: frozenset[int]) -> None:
-        """Drops forgotten seeds, counts pages again, and removes skips for quotas, which re-ranking finds again."""
+        """Drops forgotten seeds, counts pages again, and removes skips for quotas, which re-ranking finds again.
+
+        forgotten: the hashed keys of the URLs and hosts, as in `read_forgotten`.
+        """
         self._recall.invalidate()
-        self._admission.pages.restore(self._catalog.page_counts_by_host())
+        self._admission.quota_usage.restore(self._catalog.page_counts_by_host())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self._from_sitemaps.intersection_update(self._seeds)
         self._catalog.remove_skips(SkipReason.QUOTA)

@@ -52,6 +52,7 @@ class _SeedsOnly(BaseStrategy):
 
 async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None = None) -> None:
     """Fetches the example pages that are not in the session's collection, and records those that were found."""
+    # By URL: whether it is a good example, on the topic, or a bad one.
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.pages.page(url) is None}
     if missing:
         session.notify(f"fetching {counted(len(missing), 'example page')}")
@@ -108,7 +109,7 @@ async def _fetch_all(
 
 class PreCrawlJournal:
     """The journal of requests made before the crawl, for examples and sitemaps: the crawl keeps the delay after them,
-    and a long hold that a host asked for survives a kill."""
+    and a long hold, a time before which a host asked to get no request, survives a kill."""
 
     def __init__(self, session: Session):
         self._session = session

@@ -36,7 +36,7 @@ _SECONDS_PER_UNIT = {"d": 86_400.0, "h": 3_600.0}
 Progress = Callable[[int, int], None]  # called with the number of pages written and of all pages
 
 
-def _no_progress(done: int, pages: int) -> None:
+def _no_progress(done: int, page_count: int) -> None:
     """Drops a progress update."""
 
 
@@ -117,8 +117,8 @@ def write_export(
     progress: called with the number of pages written and of all.
     """
     folder = collection.folder
-    pages = collection.catalog.count_selected(selection)
-    page_rows = _with_progress(rows(collection, selection, content, labels_of(folder)), pages, progress)
+    page_count = collection.catalog.count_selected(selection)
+    page_rows = _with_progress(rows(collection, selection, content, labels_of(folder)), page_count, progress)
     if format in FOLDER_FORMATS:
         if not isinstance(out, Path):
             raise UsageError(f"--format {format} writes a folder: name it with --out")
@@ -130,7 +130,7 @@ def write_export(
     else:
         with _open_output(out) as file:
             exporter_for(format, content.columns)(page_rows, file)
-    return pages
+    return page_count
 
 
 def write_wacz_export(collection: Collection, out: Path | BinaryIO, *, progress: Progress = _no_progress) -> int:
@@ -159,14 +159,14 @@ def _explain_write_errors(out: Path) -> Iterator[None]:
         raise cannot_write(out, error, advice="give another --out") from None
 
 
-def _with_progress(page_rows: Iterator[ExportRow], pages: int, progress: Progress) -> Iterator[ExportRow]:
-    """The rows, with progress updates."""
+def _with_progress(page_rows: Iterator[ExportRow], page_count: int, progress: Progress) -> Iterator[ExportRow]:
+    """The rows, of which one page may have several, with progress updates."""
     done, last = 0, None
     for row in page_rows:
         yield row
         if row["number"] != last:
             done, last = done + 1, row["number"]
-            progress(done, pages)
+            progress(done, page_count)
 
 
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:

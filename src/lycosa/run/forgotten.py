@@ -15,6 +15,7 @@ _MAX_BYTES = 100_000_000
 
 
 def read_forgotten(folder: Path) -> frozenset[int]:
+    """The keys (`key_of`) of all URLs and hosts that the collection in a folder forgot."""
     path = folder / FORGOTTEN_FILE
     if not path.exists():
         return frozenset()
@@ -46,6 +47,7 @@ def forgotten_test(folder: Path) -> Callable[[Url], bool] | None:
 
 
 def add_forgotten(folder: Path, url_or_host: str) -> None:
+    """Adds the key of a URL or host to the file."""
     path = folder / FORGOTTEN_FILE
     with disk_errors(path):
         append_lines(path, f"{key_of(url_or_host)}\n")

@@ -1,4 +1,7 @@
-"""Host slots for a web that is shared by several crawls, each with a frontier of its own."""
+"""Host slots for a web that is shared by several crawls, each with a frontier of its own.
+
+A slot is the permission for one request at a time to a host; the contract `HostSlots` explains the methods.
+"""
 
 from lycosa.vocabulary.contracts import HostSlots
 from lycosa.vocabulary.records import Host

@@ -50,7 +50,11 @@ def make_web(
     resolve: Sequence[str] = (),
     slots: CurrentSlots | None = None,
 ) -> RobotsWeb:
-    """The web with the request settings of a recipe."""
+    """The web with the request settings of a recipe.
+
+    resolve: addresses at which hosts are to be reached, as HOST=ADDR:PORT; the host * stands for every host.
+    slots: limit requests to one at a time per host.
+    """
     requests, slots = recipe.requests, slots or CurrentSlots()
     name = user_agent(__version__, recipe.contact)
     live = LiveWeb(
@@ -378,7 +382,7 @@ class LiveRun:
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         session, journal = self._session, PreCrawlJournal(self._session)
-        listed = await urls_in_sitemaps(
+        in_sitemaps = await urls_in_sitemaps(
             self._web,
             robots=self._web,
             host_urls=seeds,
@@ -389,8 +393,8 @@ class LiveRun:
             holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
         )
-        foreign = f"; {counted(listed.foreign, 'URL')} of other sites left out" if listed.foreign else ""
+        foreign = f"; {counted(in_sitemaps.foreign, 'URL')} of other sites left out" if in_sitemaps.foreign else ""
         session.notify(
-            f"{counted(len(listed.urls), 'URL')} in {counted(listed.sitemaps_in_robots, 'sitemap')}{foreign}"
+            f"{counted(len(in_sitemaps.urls), 'URL')} in {counted(in_sitemaps.sitemaps_in_robots, 'sitemap')}{foreign}"
         )
-        return listed.urls
+        return in_sitemaps.urls

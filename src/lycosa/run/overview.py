@@ -22,13 +22,13 @@ class Overview(Struct, frozen=True):
     """What a collection holds."""
 
     facts: Summary
-    waiting: int  # URLs
+    waiting: int  # number of URLs
     changes: list[ChangeRow]
     recall: RecallEstimate | None
     is_recall_behind: bool  # whether pages were visited or scored since it was estimated
-    sample: SampleResult | None
+    sample: SampleResult | None  # what the labels of pages drawn at random say
     harvest_interval: tuple[float, float]  # the interval of the harvest rate, measured if possible, else estimated
-    outcomes: dict[str, int]  # in words
+    outcomes: dict[str, int]  # number of fetches by outcome, in words
     left_out: list[Omission]
     target: float | None  # relevance target of the latest crawl
     has_topic_changed: bool = False  # since the pages were scored
@@ -38,8 +38,9 @@ class Overview(Struct, frozen=True):
         return self.sample is not None and self.sample.is_enough
 
     @property
-    def measured_at(self) -> int | None:
-        """Pages of the collection when the harvest rate was measured, if it was and has grown a lot since."""
+    def pages_when_measured(self) -> int | None:
+        """Number of pages in the collection when the harvest rate was measured; None if it was not, or has not grown a
+        lot since."""
         return (
             self.sample.pages_then if self.sample is not None and self.is_measured and self.sample.is_behind else None
         )

@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa.vocabulary.explanations import CLOCK_START
 from lycosa.vocabulary.records import JsonValue
 
-_PHRASES = {
+_PHRASES = {  # by key of `Candidate.because`, in the order of the sentence
     "seed": "a seed",
     "sitemap": "listed in a sitemap",
     "example": "an example",

@@ -20,6 +20,7 @@ from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
 RECALL_BEHIND = "recall_behind"  # likewise: whether pages were visited or scored since, so that it is outdated
+# Reasons for which a URL was skipped that put it out of reach.
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
 _MAX_PAGES_TO_RECOUNT = 2_000  # of a collection whose links are read to show its recall, which takes about 0.5 s
 MIN_RELEVANT = 20  # relevant pages that must be found before a crawl stops by its recall
@@ -70,8 +71,8 @@ _OTHER_PARENT_ADDED = [cell + (cell % _COLUMNS < MAX_OTHER_PARENTS) for cell in 
 class RecallEstimate(Struct, frozen=True):
     """The share of the relevant pages within reach that was found, with a 90 % interval."""
 
-    found: int  # relevant pages
-    relevant_left: float
+    found: int  # number of relevant pages that were found
+    relevant_left: float  # expected number of those that were not
     recall: float
     recall_low: float
     recall_high: float
@@ -94,6 +95,8 @@ def current_recall(catalog: Catalog, pages: int) -> tuple[RecallEstimate | None,
     """The estimate of the last checkpoint, and whether pages were visited or scored since.
 
     If they were, and the collection has few pages, it is estimated again, which reads all links.
+
+    pages: number of pages of the collection.
     """
     is_behind = bool(catalog.get_state(RECALL_BEHIND))
     if is_behind and pages <= _MAX_PAGES_TO_RECOUNT:
@@ -188,13 +191,14 @@ class RecallEstimator:
 
     def __init__(self) -> None:
         self._slots = bytearray(SLOTS)
-        self._waiting = [0] * _CELLS
+        self._waiting = [0] * _CELLS  # number of waiting links
         self._trials = [0.0] * _CELLS  # links followed, and those that led to relevant pages, weighted by recency
         self._hits = [0.0] * _CELLS
-        self._relevant = [0] * (MAX_RELEVANT_PARENTS + 1)  # relevant pages found, by their number of relevant parents
+        # Number of relevant pages found, by their number of relevant parents.
+        self._relevant = [0] * (MAX_RELEVANT_PARENTS + 1)
         self._priorities = _PriorityModel()
         self._evidence = 0.0  # log likelihood ratio of the models by priorities and by cells; older outcomes count less
-        self.visits = 0
+        self.visits = 0  # number of URLs visited
 
     def add(self, visit: Visit) -> None:
         """Adds a visit; of a page fetched again, only its new links count."""
@@ -422,8 +426,8 @@ class RecallTracker:
         self._sample: Callable[[], WaitingSample] = lambda: sample_of(catalog)
         self._estimator: RecallEstimator | None = None  # None if it must be restored
         self._estimate: RecallEstimate | None = None
-        self._estimated_at = 0  # visits at which the estimate was made
-        self._due_at = 0  # visits at which it is renewed
+        self._estimated_at = 0  # number of visits at which the estimate was made
+        self._due_at = 0  # number of visits at which it is renewed
         self._is_estimate_outdated = False  # by a visit or a skip since
         self._is_saved_outdated = bool(catalog.get_state(RECALL_BEHIND))
 

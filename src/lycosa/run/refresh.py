@@ -1,4 +1,7 @@
-"""Refresh: fetches stored pages again, and some new ones; the plan, the choice of pages, and the result."""
+"""Refresh: fetches stored pages again, and some new ones; the plan, the choice of pages, and the result.
+
+A look is one fetch of a stored page. Standing is the importance of a page on the Web, whatever the topic.
+"""
 
 import dataclasses
 from collections import Counter
@@ -28,7 +31,7 @@ from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from .live import LiveRun, Visits, no_visits
 from .open import open_for_reading
 from .options import CommandSettings, FetchOptions, changed_recipe
-from .recrawl_memory import RecrawlMemory
+from .refresh_memory import RefreshMemory
 from .session import Session
 
 DEFAULT_POLICY = "crawl-value"
@@ -109,11 +112,12 @@ class NamedPage(Struct, frozen=True):
 
 
 class RefreshResult(Struct, frozen=True):
-    """A refresh in numbers. Pages *looked at* were in the collection before; *new* ones were not."""
+    """A refresh in numbers, of pages unless a comment says otherwise. Pages *looked at* were in the collection before;
+    *new* ones were not."""
 
     policy: str
-    budget: int
-    requests: int  # sent: without those for robots.txt, and URLs of the budget that were not requested
+    budget: int  # URLs
+    requests: int  # requests sent: without those for robots.txt, and URLs of the budget that were not requested
     looked_at: int
     unchanged: int
     changed: int
@@ -123,7 +127,7 @@ class RefreshResult(Struct, frozen=True):
     failed: int  # could not be fetched this time
     refused: int  # not requested: connections to their addresses are not allowed
     new: int
-    led_nowhere: int  # links that were followed and led to no page
+    led_nowhere: int  # links: those that were followed and led to no page
     changed_pages: list[NamedPage]
     new_pages: list[NamedPage]
     vanished_pages: list[NamedPage]
@@ -138,8 +142,8 @@ class RefreshTally:
     """Counts the visits of a refresh."""
 
     def __init__(self) -> None:
-        self.counts: Counter[Change | str] = Counter()
-        self.chosen: dict[Url, NamedPage] = {}  # the pages to fetch again, before the refresh
+        self.counts: Counter[Change | str] = Counter()  # number of visits, by `Change`, "new" or "led nowhere"
+        self.chosen: dict[Url, NamedPage] = {}  # the pages to fetch again, as they were before the refresh
         self.mean_scores = MeanScores()  # of the collection
         self._named: dict[Change | str, list[NamedPage]] = {}
 
@@ -159,13 +163,14 @@ class RefreshTally:
         return NamedPage(url, visit.page.title, round(self.mean_scores.importance(visit.relevance, visit.standing), 4))
 
     @property
-    def looked_at(self) -> int:
+    def look_count(self) -> int:
+        """The number of looks; a page whose address was refused was not looked at."""
         return sum(self.counts[change] for change in Change if change is not Change.REFUSED)
 
     def result(self, **more: Any) -> RefreshResult:
         counts = self.counts
         return RefreshResult(
-            looked_at=self.looked_at,
+            looked_at=self.look_count,
             unchanged=counts[Change.UNCHANGED],
             changed=counts[Change.CHANGED],
             vanished=counts[Change.VANISHED],
@@ -235,7 +240,7 @@ class Refresh(Visits):
     def __init__(self, session: Session, settings: CommandSettings, plan: RefreshPlan):
         super().__init__(session, settings)
         self._plan = plan
-        self._memory = RecrawlMemory(session.collection, clock=session.clock)
+        self._memory = RefreshMemory(session.collection, clock=session.clock)
         self.tally = RefreshTally()
 
     async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
@@ -249,12 +254,13 @@ class Refresh(Visits):
         table = self._table(session.clock.now())
         chosen = self._choose(table, plan.budget)
         self.tally.mean_scores = mean_scores(session.collection.catalog.refresh_states())
+        # Two queues: the waiting links of the frontier, and the pages to fetch again.
         lanes = Lanes(
             session.frontier,
             chosen,
             requests=plan.budget,
             expand=plan.expand,
-            random=Random(self._seed()),
+            random=Random(self._random_seed()),
             clock=session.clock,
             delay=session.recipe.requests.delay,
             per_address=session.recipe.requests.address_limit,
@@ -272,7 +278,7 @@ class Refresh(Visits):
         table = self._table(next_refresh_at)
         expected = {}
         for name in POLICIES:
-            rows = policy_for(name, seed=self._seed()).choose(table, next_refresh_at, budget)
+            rows = policy_for(name, seed=self._random_seed()).choose(table, next_refresh_at, budget)
             expected[name] = round(expected_changes(table, rows, next_refresh_at), 2)
         return self.tally.result(
             policy=self._plan.policy,
@@ -294,7 +300,7 @@ class Refresh(Visits):
                 f"nobody answered: all {counts.fetches} fetches failed{trouble}; is the network up?"
             )
 
-    def _seed(self) -> int:
+    def _random_seed(self) -> int:
         """A random seed that differs between runs and is reproducible."""
         return len(self._session.collection.catalog.runs())
 
@@ -308,7 +314,7 @@ class Refresh(Visits):
         """
         now, catalog, chosen_before = self._session.clock.now(), self._session.collection.catalog, self.tally.chosen
         table = table.only([url not in chosen_before and host_of(url) not in excluded_hosts for url in table.urls])
-        rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
+        rows = policy_for(self._plan.policy, seed=self._random_seed()).choose(table, now, count)
         ages = table.ages(now)
         chosen = []
         for row in rows.tolist():

@@ -49,6 +49,8 @@ class ResumedCrawl(Visits):
 
 @dataclass(frozen=True, kw_only=True)
 class _WaitingUrlsCrawl(Crawl):
+    """A crawl that fetches only the URLs that wait at its start; links found meanwhile are set aside until its end."""
+
     session: Session
 
     async def visits(self) -> AsyncGenerator[Visit, None]:

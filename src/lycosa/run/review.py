@@ -27,7 +27,7 @@ from .topic import examples_of
 
 SAMPLE_FILE = "sample.txt"
 _MAX_BYTES = 100_000_000
-RANDOM_PER_BATCH = 2  # pages
+RANDOM_PER_BATCH = 2  # number of pages
 MIN_DRAWN = 10  # random pages needed to measure the harvest rate instead of estimating it
 _GROWTH = 0.25  # share by which a collection may have grown since pages were drawn that measure it
 _SHARE_OF_TOP = 0.4  # share of the most relevant pages in a batch, not counting random ones
@@ -54,8 +54,8 @@ class Batch(Struct, frozen=True):
     """Pages to label together."""
 
     pages: tuple[ReviewPage, ...]
-    collected: int  # pages of the collection when the random ones were drawn
-    labelled_before: dict[Url, bool] = {}  # random pages that were labelled before
+    pages_then: int  # number of pages in the collection when the random ones were drawn
+    labelled_before: dict[Url, bool] = {}  # random pages labelled before, and whether as on the topic
 
 
 def choose_batch(
@@ -91,7 +91,7 @@ def _choose_informative(catalog: Queries, size: int, excluded: set[Url]) -> list
     if size < 1:
         return []
     pages_of_host: Counter[str] = Counter()
-    originals = catalog.originals()
+    originals = catalog.originals()  # of each near-duplicate, the earlier page that it is like
 
     def take(rows: Iterable[PageRow], limit: int, why: ReasonChosen) -> list[tuple[Url, ReasonChosen]]:
         spread: list[PageRow] = []
@@ -135,15 +135,15 @@ def _review_page(collection: Collection, url: Url, why: ReasonChosen) -> ReviewP
 class SampleResult(Struct, frozen=True):
     """The share of relevant pages in a collection, measured by the user on random pages."""
 
-    drawn: int
-    good: int
-    share: float
+    drawn: int  # number of pages drawn at random and labelled
+    good: int  # number of those that are on the topic
+    share: float  # good / drawn
     low: float  # of a 90 % interval
     high: float
-    called_relevant: int  # of those drawn, by the model before it learnt their labels
-    rightly: int  # of these, relevant according to the user
-    pages_then: int = 0  # of the collection when they were drawn: the median, if it had grown meanwhile
-    pages_now: int = 0  # of the collection
+    called_relevant: int  # number of those drawn that were called relevant by the model before it learnt their labels
+    rightly: int  # number of these that are relevant according to the user
+    pages_then: int = 0  # number of pages in the collection when they were drawn: the median, if it had grown meanwhile
+    pages_now: int = 0  # number of pages in the collection
 
     @property
     def is_enough(self) -> bool:
@@ -170,8 +170,8 @@ class LabelledPage(Struct, frozen=True):
     """A random page that the user has labelled."""
 
     url: Url
-    good: bool
-    pages: int  # of the collection when it was drawn
+    good: bool  # whether it is on the topic
+    pages: int  # number of pages in the collection when it was drawn
     verdict: Verdict = ""  # before the model learnt the label
 
     @property
@@ -198,6 +198,7 @@ def add_to_sample(
 ) -> None:
     """Records labels of random pages, durably.
 
+    pages: number of pages in the collection when they were drawn.
     relevances: scores by the model before it learnt the labels.
     """
     path = folder / SAMPLE_FILE
@@ -213,11 +214,11 @@ def _verdict(relevance: float | None) -> Verdict:
 def drop_from_review_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
     """Takes pages out of the random sample that the user has reviewed."""
     sample = read_sample(folder)
-    kept = [page for page in sample if not is_dropped(page.url)]
-    if len(kept) < len(sample):
+    remaining = [page for page in sample if not is_dropped(page.url)]
+    if len(remaining) < len(sample):
         path = folder / SAMPLE_FILE
         with disk_errors(path), atomic_write(path) as file:
-            file.write("".join(f"{page.line}\n" for page in kept).encode())
+            file.write("".join(f"{page.line}\n" for page in remaining).encode())
 
 
 def sample_result(folder: Path, catalog: Queries) -> SampleResult | None:

@@ -30,9 +30,9 @@ class RunSettings(Struct, frozen=True):
 
     strategy: str
     options: Mapping[str, JsonValue]  # of the strategy
-    utility_options: UtilityOptions
+    utility_options: UtilityOptions  # how relevance is weighed against standing, the importance of a page
     scope: Scope
-    quotas: Quotas
+    quotas: Quotas  # the most pages of a host or a site
 
     @classmethod
     def of_recipe(cls, recipe: Recipe) -> Self:

@@ -60,19 +60,19 @@ class FoundSeeds(Struct, frozen=True, rename={"source": "way"}):  # the key in J
 class SeedSources:
     """The sources to use.
 
-    hosts: URLs of the sites whose pages are wanted.
+    host_urls: a URL of each host whose pages are wanted.
     words: to search for.
     searxng: address of the user's SearXNG, which may be private.
     """
 
-    hosts: Sequence[Url] = ()
+    host_urls: Sequence[Url] = ()
     words: str = ""
     searxng: str = ""
     common_crawl: str = ""  # address of the index; empty if it is not used
     wayback: str = ""  # likewise
     sitemap: bool = False
     llms_txt: bool = False
-    limit: int = 1_000  # URLs of each source
+    limit: int = 1_000  # number of URLs of each source
 
 
 class _SourceFailedError(LycosaError):
@@ -179,7 +179,7 @@ async def find_seeds(
 ) -> AsyncIterator[FoundSeeds]:
     """The URLs of each source, as they arrive."""
     services = [Url(url) for url in (sources.searxng, sources.common_crawl, sources.wayback) if url]
-    site_urls = sources.hosts if sources.sitemap or sources.llms_txt else ()
+    site_urls = sources.host_urls if sources.sitemap or sources.llms_txt else ()
     require_contact_for([*services, *site_urls], contact, settings.resolve, None)
 
     def make_web(*, allow_private: bool) -> LiveWeb:
@@ -284,8 +284,8 @@ async def _common_crawl(urls: _Urls, client: _Client, sources: SeedSources) -> N
     api = normalise(str(newest.get("cdx-api", "")))
     if api is None:
         raise _SourceFailedError("collinfo.json names no index")
-    for host in sources.hosts:
-        parameters = [("url", f"{host_of(host)}/*"), ("output", "json"), ("filter", "=status:200")]
+    for host_url in sources.host_urls:
+        parameters = [("url", f"{host_of(host_url)}/*"), ("output", "json"), ("filter", "=status:200")]
         parameters += [("filter", "=mime-detected:text/html"), ("fl", "url")]
         try:
             count = await client.json(Url(f"{api}?{urlencode([*parameters, ('showNumPages', 'true')])}"))
@@ -296,7 +296,7 @@ async def _common_crawl(urls: _Urls, client: _Client, sources: SeedSources) -> N
                 if urls.is_full:
                     return
         except _SourceFailedError as error:  # 404: the index has no pages of that host
-            urls.problems.append(f"of {host_of(host)}: {error}")
+            urls.problems.append(f"of {host_of(host_url)}: {error}")
 
 
 def _add_lines(urls: _Urls, content: bytes) -> None:
@@ -311,8 +311,8 @@ def _add_lines(urls: _Urls, content: bytes) -> None:
 
 async def _wayback(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server: rows, and a key for the next page."""
-    for host in sources.hosts:
-        parameters = [("url", f"{host_of(host)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
+    for host_url in sources.host_urls:
+        parameters = [("url", f"{host_of(host_url)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
         parameters += [("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
         parameters += [("limit", str(min(_ROWS_PER_ANSWER, sources.limit))), ("showResumeKey", "true")]
         key = ""
@@ -332,15 +332,15 @@ async def _wayback(urls: _Urls, client: _Client, sources: SeedSources) -> None:
                 if not key:
                     break
         except _SourceFailedError as error:
-            urls.problems.append(f"of {host_of(host)}: {error}")
+            urls.problems.append(f"of {host_of(host_url)}: {error}")
 
 
 async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedSources) -> None:
-    for host in sources.hosts:
-        listed = await urls_in_sitemaps(
+    for host_url in sources.host_urls:
+        in_sitemaps = await urls_in_sitemaps(
             web,
             robots=web,
-            host_urls=[host],
+            host_urls=[host_url],
             default_path="/sitemap.xml",
             clock=client.clock,
             requests=Requests(delay=client.delay),
@@ -349,24 +349,24 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedS
             journal=client,
             holds=client.not_before,
         )
-        for url in listed.urls:
+        for url in in_sitemaps.urls:
             urls.add(url)
-        if not listed.urls:
-            why = client.failures.get(host_of(host)) or "no sitemap that lists pages"
-            urls.problems.append(f"of {host_of(host)}: {why}")
+        if not in_sitemaps.urls:
+            why = client.failures.get(host_of(host_url)) or "no sitemap that lists pages"
+            urls.problems.append(f"of {host_of(host_url)}: {why}")
 
 
 async def _llms_txt(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """https://llmstxt.org: Markdown that links to the pages of a site that are worth reading."""
-    for host in sources.hosts:
-        base = Url(f"{origin_of(host)}/llms.txt")
+    for host_url in sources.host_urls:
+        base = Url(f"{origin_of(host_url)}/llms.txt")
         try:
             text = (await client.text(base)).decode("utf-8", "replace")
         except _SourceFailedError as error:
             urls.problems.append(str(error))
             continue
         if text.lstrip()[:1] == "<":
-            urls.problems.append(f"{host_of(host)}: /llms.txt is a web page")
+            urls.problems.append(f"{host_of(host_url)}: /llms.txt is a web page")
             continue
         targets = (match[1] for match in _MARKDOWN_LINK.finditer(text))
         for target in islice(targets, 10 * sources.limit):

@@ -103,6 +103,7 @@ class Session:
             self.topical_map = self.state.topical_map
             self.access_log = self.state.access_log
             self._catch_up()
+            # The number of pages that were removed just now.
             self.pages_forgotten = remove_forgotten(
                 folder,
                 collection,

@@ -26,7 +26,7 @@ from lycosa.web.sitemaps import MAX_BYTES, parse_sitemap, unzipped
 from .crawl import MAX_HOLD, Assessor, Crawl, EverySeedRefusedError, Status
 from .host_slots import CurrentSlots
 
-_MAX_SITEMAPS = 1_000  # downloads
+_MAX_SITEMAPS = 1_000  # number of downloads
 _MAX_PER_HOST = 100  # so that one host cannot use up the total
 _MAX_WAITING = 100_000  # sitemaps of all sites that wait for their turn; but each site may have `_MAX_PER_HOST`
 _MAX_BYTES_PER_HOST = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
@@ -43,13 +43,13 @@ class SitemapUrls:
 
     def __init__(self, limit: int = 50_000, sites: Iterable[str] = ()):
         self.limit = limit
-        self.sitemaps_in_robots = 0
+        self.sitemaps_in_robots = 0  # number of them
         self._order = {site: order for order, site in enumerate(dict.fromkeys(sites))}
         self._sites_of: dict[int, set[str]] = {}  # by the position of the sitemap among all
         self._read: set[int] = set()  # positions
         self._listed: dict[int, dict[str, list[Url]]] = {}  # by position, then by site
-        self._kept = 0  # URLs in `_listed`
-        self._foreign = 0  # URLs that are not in `_listed`, because they were foreign
+        self._listed_count = 0  # number of URLs in `_listed`
+        self._foreign = 0  # number of URLs that are not in `_listed`, because they were foreign
 
     def expect(self, position: int, sites: set[str]) -> None:
         """Announces a sitemap; `sites` are those that it may list URLs of, and may get more of them later."""
@@ -63,10 +63,10 @@ class SitemapUrls:
             site = site_of(page)
             if site in self._order:  # even if the sitemap is not known to be one of this site: it may be named later
                 listed.setdefault(site, []).append(page)
-                self._kept += 1
+                self._listed_count += 1
             else:
                 self._foreign += 1
-        if self._kept > 3 * self.limit + 2 * len(self._order):
+        if self._listed_count > 3 * self.limit + 2 * len(self._order):
             self._trim()
 
     @property
@@ -94,7 +94,7 @@ class SitemapUrls:
 
     def served_sites(self) -> set[str]:
         """The sites that need no more sitemaps: whatever these list, the URLs of the site are among those known."""
-        if self._kept < self.limit:
+        if self._listed_count < self.limit:
             return set()
         level = _level(map(len, self._by_site(self._sites_of).values()), self.limit)  # it only falls with more URLs
         return {site for site, urls in self._by_site(self._read).items() if len(urls) > min(level, self.limit - 1)}
@@ -118,7 +118,7 @@ class SitemapUrls:
         level = _level(map(len, found.values()), self.limit)
         wanted = {url for urls in found.values() for url in islice(urls, level + 1)}
         room = self.limit
-        self._kept = 0
+        self._listed_count = 0
         for position in sorted(self._listed):
             listed = self._listed[position]
             for site, urls in listed.items():
@@ -129,7 +129,7 @@ class SitemapUrls:
                     listed[site] = urls[:room]
                     self._foreign += len(urls) - len(listed[site])
                     room -= len(listed[site])
-                self._kept += len(listed[site])
+                self._listed_count += len(listed[site])
 
 
 def _level(counts: Iterable[int], limit: int) -> int:
@@ -227,7 +227,7 @@ class _Turns:
 
     def __init__(self, max_waiting: int):
         self.waiting: deque[_Sitemap] = deque(maxlen=max_waiting)  # if it is full, what is put first drops the last
-        self.taken = 0
+        self.taken = 0  # number of sitemaps
         self.has_index = False
 
     @property

@@ -1,4 +1,5 @@
-"""Trains the model of standing of a crawl, and trains it again as the collection grows."""
+"""Trains the model of standing (the importance of a page on the Web) of a crawl, and trains it again as the collection
+grows. An authority table holds the imported lists of ranks."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping

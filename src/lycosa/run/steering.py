@@ -114,9 +114,9 @@ def undo_label(folder: Path, url: Url) -> None:
 def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
     """Removes forgotten URLs and hosts from the file, and all `label` commands: no label can be undone then."""
     commands = _read_commands(folder)
-    kept = [command for command in commands if command.action != "label" and not is_forgotten(command.argument)]
-    if kept != commands:
-        _write_commands(folder, kept)
+    remaining = [command for command in commands if command.action != "label" and not is_forgotten(command.argument)]
+    if remaining != commands:
+        _write_commands(folder, remaining)
 
 
 def checked_host(text: str) -> str:

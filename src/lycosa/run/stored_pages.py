@@ -24,7 +24,8 @@ class StoredPages:
         self._collection = collection
         self._reader = reader
         self._stem = stem
-        self._term_cache: dict[tuple[Url, float], CountedTerms] = {}  # of examples and sampled pages, by URL and time
+        # Of examples and pages for training, by URL and time of the fetch.
+        self._term_cache: dict[tuple[Url, float], CountedTerms] = {}
 
     @cached_property
     def words(self) -> PageWords:

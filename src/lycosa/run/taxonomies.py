@@ -21,7 +21,10 @@ _HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md",
 
 
 def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
-    """The taxonomy saved in a file, or trained on a folder with a subfolder of example pages for each topic."""
+    """The taxonomy saved in a file, or trained on a folder with a subfolder of example pages for each topic.
+
+    seed: of the random choice among the pages of a topic with too many.
+    """
     try:
         if path.is_dir():
             return Taxonomy.train(examples_in_folders(path), seed=seed)

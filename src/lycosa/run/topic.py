@@ -48,11 +48,12 @@ MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
 MAX_LABELS_BYTES = 500_000_000
 TOPIC_HAS_CHANGED = "topic or examples have changed since the pages were scored: the next crawl scores them again"
-PREDICATE_STATE = "predicate"  # state of a catalog: the predicate by which its pages were scored
+# Keys of states in a catalog.
+PREDICATE_STATE = "predicate"  # the predicate by which its pages were scored
 STEM_STATE = "stem"  # whether they were scored by stems
 RULE_STATE = "rule"  # keywords and function by which they were scored; None for a model
 _MAX_MODEL_BYTES = 100_000_000
-MIN_EXAMPLES = 5  # below which there is a warning
+MIN_EXAMPLES = 5  # number of good examples below which there is a warning
 _SAME_TEMPLATE = 0.6  # mean share of common words of two examples, from which there is a warning
 _MAX_COMPARED = 20  # examples, for their template
 
@@ -385,7 +386,7 @@ class TopicJudge:
 
         unlabelled: terms of pages of the crawl that are not examples.
         rounds: see `TrainedModel`.
-        pages: of the crawl, of which the unlabelled ones are a sample.
+        pages: number of pages of the crawl, of which the unlabelled ones are a sample.
         """
         good, bad = (self._terms_of(examples, find_terms) for examples in (self.examples.good, self.examples.bad))
         if not good:

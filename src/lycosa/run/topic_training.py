@@ -333,6 +333,7 @@ class TopicTrainer:
 
     def _train(self) -> TrainedRelevance:
         session = self._session
+        # How many sizes of `RETRAIN_AT` the collection has reached; `topic.rounds` is that number at the last training.
         rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.uses_background_negatives else 0
         sample = self._crawled.sample() if rounds else []
         model = session.topic.train(session.pages.terms, sample, rounds, pages=session.status.pages)
@@ -342,11 +343,11 @@ class TopicTrainer:
     def _rescore_all(self, reason: str) -> None:
         session = self._session
         session.notify(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
-        missing_standing = self._standing.judge if self._standing else None
-        if (history := self._usable_history()) is not None and missing_standing is None:
+        standing_model = self._standing.judge if self._standing else None  # for visits without a standing
+        if (history := self._usable_history()) is not None and standing_model is None:
             relevance = self._rescore_history(history)
         else:
-            relevance, _ = session.reranker.rerank(judge=self, missing_standing=missing_standing)
+            relevance, _ = session.reranker.rerank(judge=self, missing_standing=standing_model)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
         self._save_scoring()
@@ -362,8 +363,8 @@ class TopicTrainer:
         session, judge = self._session, self._judge
         assert isinstance(judge, LinearModel)
         visits = [
-            replace(slim.visit, relevance=judge.relevance_of(*counts)) if (counts := slim.term_counts) else slim.visit
-            for slim in history
+            replace(each.visit, relevance=judge.relevance_of(*counts)) if (counts := each.term_counts) else each.visit
+            for each in history
         ]
         session.reranker.rerank_by_visits(visits)
         relevances = {visit.page.url: visit.relevance for visit in visits if visit.page is not None and visit.is_kept}
@@ -399,6 +400,7 @@ class _CrawledPages:
     def add(self, page: Page, at: float, *, with_vector: bool) -> None:
         """Adds the latest page of the collection.
 
+        at: when it was fetched, in seconds since the epoch.
         with_vector: whether its word vector has been computed; otherwise, that is done when it is needed.
         """
         session, number = self._session, self._session.status.pages

@@ -35,7 +35,7 @@ class OpenMap(Struct, frozen=True):
     """An open map."""
 
     reference: MapReference
-    links: UrlMap
+    links: UrlMap  # of the topic, with the related topics from whose pages the map leads on
     taxonomy: Taxonomy | None = None
 
     def wrap(self, strategy: Strategy) -> Mapped:

@@ -17,7 +17,7 @@ from lycosa.recipe import Recipe
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Strategy, Web
-from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Outcome, Page, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Outcome, Page, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words
 
@@ -47,7 +47,7 @@ class WaitingLink(Struct, frozen=True):
     url: Url
     priority: float
     anchor: str
-    because: Mapping[str, JsonValue]
+    because: Mapping[str, JsonValue]  # the reasons for the priority
 
 
 class Trial(Struct, frozen=True):
@@ -151,7 +151,7 @@ async def _make_judge(
             notify(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
         await clock.sleep_until(clock.now() + delay)
     terms = {url: page.terms for url, page in pages.items() if page is not None}
-    return topic.judge(topic.train(terms.get, [], 0))
+    return topic.judge(topic.train(terms.get, unlabelled=[], rounds=0))
 
 
 def _good_and_bad_in_turn(examples: Mapping[Url, bool]) -> Iterator[Url]:
@@ -250,9 +250,9 @@ def _links(
     skipped: Counter[str] = Counter()
     waiting: list[WaitingLink] = []
     for candidate in proposed:
-        refusal = admission.refusal(candidate)
-        if isinstance(refusal, Skip):
-            skipped[refusal.detail or refusal.reason.value] += 1
+        skip = admission.refuse_or_count(candidate)
+        if skip is not None:
+            skipped[skip.detail or skip.reason.value] += 1
         else:
             waiting.append(WaitingLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
     open_links = {link.target for link in visit.open_links()}

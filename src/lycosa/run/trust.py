@@ -38,9 +38,9 @@ from lycosa.vocabulary.text import quoted, visible
 
 ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
-_MAX_BYTES = 10_000
+_MAX_BYTES = 10_000  # bytes of a record
 _FOLDERS_OF_USER = ("peer",)  # subfolders that act in the user's name, and so must be the user's own
-_HEADERS_WITHOUT_TRUST = ("accept-language",)
+_HEADERS_WITHOUT_TRUST = ("accept-language",)  # that the recipe of any folder may set
 _CODE_SUFFIXES = frozenset((".py", ".pyc", ".so", ".pyd", ".zip"))
 _MAX_CODE_FILES = 1_000
 _MAX_CODE_BYTES = 20_000_000  # bytes of one file
@@ -146,7 +146,7 @@ def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) 
             f" that: lycosa trust {quoted(folder)}"
         )
     requests, default = recipe.requests, Requests()
-    limit = requests.address_limit
+    limit = requests.address_limit  # requests in flight to one IP address; None for no limit
     return replace(
         recipe,
         contact=recipe.contact if recipe.contact == user_contact() else "",

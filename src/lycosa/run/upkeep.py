@@ -1,4 +1,4 @@
-"""UpkeepTask of a collection between crawls: rebuild, import, label, forget."""
+"""Upkeep of a collection between crawls: rebuild, import, label, undo, forget."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -32,7 +32,7 @@ _MAX_HOSTS = 5  # similar hosts that are named
 class ImportedArchive(Struct, frozen=True):
     """The result of an import."""
 
-    pages: int
+    pages: int  # number of pages imported
     known: int  # URLs already in the collection, or forgotten
     passed_over: int  # records that are not HTML, damaged, or dated in the future
     damage: str  # for people; empty if the file is intact
@@ -42,7 +42,7 @@ class Forgotten(Struct, frozen=True):
     """The result of `forget`."""
 
     name: str  # the URL or host
-    pages: int
+    pages: int  # number of pages removed
     was_known: bool  # whether the collection had anything of it
     similar_hosts: tuple[str, ...]  # similar hosts of the collection, if the name itself was not known
     report: Path | None  # deleted, because it may name what was forgotten

@@ -131,7 +131,7 @@ class Screens:
         self._studies = Studies(library)
         self._exports = Exports()
         self._crawls = crawls
-        self._streams = 0
+        self._stream_count = 0  # connections that wait for events
         self._queues: dict[Path, TeachingQueue] = {}
         self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # with when it began
         self._limiter: anyio.CapacityLimiter | None = None
@@ -216,7 +216,8 @@ class Screens:
         return self._render("page.html", status=status, view=view, name=name, tab="search", message=message)
 
     async def stored(self, request: Request) -> Response:
-        """The stored copy of a page, for a sandboxed frame: opaque origin, no scripts, requests or cookies."""
+        """The stored copy of a page, the latest or that of its n-th fetch (`look`), for a sandboxed frame: opaque
+        origin, no scripts, requests or cookies."""
         folder = self._library.folder(request.path_params["name"])
         html = await self._in_thread(stored_html, folder, parameters.url(request), parameters.integer(request, "look"))
         headers = {
@@ -314,16 +315,16 @@ class Screens:
         name = request.path_params["name"]
         folder = self._library.folder(name)
 
-        if self._streams >= _MAX_STREAMS:
+        if self._stream_count >= _MAX_STREAMS:
             raise HTTPException(503, "too many screens are open; close some")
 
         async def stream() -> AsyncIterator[bytes]:
-            self._streams += 1
+            self._stream_count += 1
             try:
                 async for event in events():
                     yield event
             finally:
-                self._streams -= 1
+                self._stream_count -= 1
 
         async def events() -> AsyncIterator[bytes]:
             last_html = ""
@@ -441,7 +442,7 @@ class Screens:
         return Response(self._files[name], media_type=_STATIC[name], headers=headers)
 
     async def failure(self, request: Request, error: Exception) -> Response:
-        """An error of a request or a collection, as one line."""
+        """An error of a request or a collection, as one line; only part of a screen if just a `part` was requested."""
         if isinstance(error, HTTPException):
             status, message = error.status_code, "There is nothing here." if error.status_code == 404 else error.detail
         elif isinstance(error, NoSuchCollectionError):
@@ -512,9 +513,9 @@ class Screens:
         return await self._in_thread(atlas_view, self._library, request.path_params["file"], topic)
 
     def _live(self, name: str, folder: Path) -> LiveView:
-        figures, speed = self._crawls.figures(folder)
+        crawl_figures, speed = self._crawls.figures(folder)
         phase = self._crawls.process_phase(folder)
-        return self._overviews.live(name, folder, figures, speed=speed, process_phase=phase)
+        return self._overviews.live(name, folder, crawl_figures, speed=speed, process_phase=phase)
 
     def _queue(self, folder: Path) -> TeachingQueue:
         return self._queues.setdefault(folder, TeachingQueue(folder))

@@ -29,14 +29,14 @@ def sparkline(shares: Sequence[float]) -> Markup:
 def harvest_chart(
     so_far: Sequence[tuple[float, float]], latest: Sequence[tuple[float, float]], *, width: float = _WIDTH
 ) -> Markup:
-    """The share of relevant pages among all so far, and among the latest, by pages."""
+    """The share of relevant pages among all so far, and among the latest, as points (number of pages, share)."""
     return _curves(so_far, latest, title="Harvest rate by pages stored", width=width)
 
 
 def harvest_comparison(
     first: Sequence[tuple[float, float]], second: Sequence[tuple[float, float]], *, width: float = _WIDTH
 ) -> Markup:
-    """The harvest rates of two crawls in one chart, by pages."""
+    """The harvest rates (shares of relevant pages) of two crawls in one chart, as points (number of pages, rate)."""
     return _curves(first, second, title="Harvest rates of both by pages stored", width=width)
 
 

@@ -40,8 +40,8 @@ class ComparedRun(Struct, frozen=True):
 
     number: int
     what: str  # its strategy or policy
-    at: float
-    pages: int
+    at: float  # when it began, in seconds since the epoch
+    pages: int  # number of pages that it stored
 
 
 class OnlyPage(Struct, frozen=True):
@@ -56,10 +56,10 @@ class Side(Struct, frozen=True):
     name: str
     run: int | None
     strategy: str  # of its crawls, and the policies of its refreshes, separated by commas
-    pages: int
-    relevant: int
-    harvest_rate: float
-    hosts: int
+    pages: int  # number of pages
+    relevant: int  # number of relevant pages
+    harvest_rate: float  # relevant / pages
+    hosts: int  # number of hosts
     curve: list[tuple[float, float]]  # pages and the share of relevant ones among all so far
     runs: list[ComparedRun]  # of the collection
     only: int  # pages that the other side lacks
@@ -72,9 +72,9 @@ class Comparison(Struct, frozen=True):
 
     one: Side
     other: Side
-    both: int  # pages
+    both: int  # number of pages that both have
     both_relevant: int  # by the model of either
-    overlap: float  # pages that both have, of all that either has
+    overlap: float  # share of the pages that both have among all that either has
 
 
 class Comparisons:

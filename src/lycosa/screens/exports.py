@@ -45,8 +45,8 @@ class ExportRequest(Struct, frozen=True):
     host: str = ""
     language: str = ""
     min_relevance: float | None = None
-    label: str = ""
-    since: str = ""
+    label: str = ""  # good, bad, or empty for any
+    since: str = ""  # a duration before now, such as 7d: pages fetched since then; empty for any time
 
     def check(self) -> None:
         if self.format not in FORMATS:
@@ -71,9 +71,9 @@ class ExportView(Struct, frozen=True):
     """The screen on which an export is chosen."""
 
     asked: ExportRequest
-    pages: int  # that are chosen
+    pages: int  # number of pages that are chosen
     total: int  # pages in the collection
-    max_pages: int  # the most that are written
+    max_pages: int  # largest number of pages that are written
 
 
 def export_view(folder: Path, request: ExportRequest) -> ExportView:

@@ -19,30 +19,30 @@ MAX_WAITING = 10_000  # that can be paged through
 class WaitingLine(Struct, frozen=True):
     url: str
     priority: float
-    depth: int
-    found_on: str
+    depth: int  # number of links from a seed
+    found_on: str  # URL of the page with the link; empty if there is none, as for seeds
     anchor: str
-    why: str
-    factors: list[Factor]
+    why: str  # the reasons for the priority, in words
+    factors: list[Factor]  # of the priority
 
 
 class WaitingHost(Struct, frozen=True):
     host: str
-    waiting: int  # URLs
-    best: float  # priority
+    waiting: int  # number of URLs
+    best: float  # highest priority
 
 
 class FrontierView(Struct, frozen=True):
     """The screen of the frontier."""
 
-    total: int
-    host: str
-    page: int
+    total: int  # waiting URLs of all hosts
+    host: str  # whose URLs are listed; empty for all
+    page: int  # of the list, from 1
     last_page: int
     waiting: list[WaitingLine]
     hosts: list[WaitingHost]
-    blocked: list[str]
-    boosted: list[str]
+    blocked: list[str]  # hosts that the user excluded from the crawl
+    boosted: list[str]  # hosts and URLs that the user gave a higher priority
 
 
 def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:

@@ -24,17 +24,17 @@ class Counted(Struct, frozen=True):
 class PageLine(Struct, frozen=True):
     """A page in a list."""
 
-    number: int
+    number: int  # in the order in which pages were stored, from 1
     url: str
     host: str
     title: str
     language: str
     relevance: float | None
     standing: float | None
-    at: float
-    state: str
+    at: float  # when it was fetched, in seconds since the epoch
+    state: str  # kept, or vanished from the Web
     label: str  # good, bad or empty
-    why: str
+    why: str  # the reasons for its priority, in words
 
 
 class HitLine(Struct, frozen=True):
@@ -43,7 +43,7 @@ class HitLine(Struct, frozen=True):
     title: str
     snippet: str  # matching words are between « and »
     relevance: float | None
-    label: str
+    label: str  # good, bad or empty
 
 
 def checked_url(text: str) -> Url:

@@ -25,7 +25,7 @@ class NeighboursView(Struct, frozen=True):
 
     url: str
     title: str
-    links: int  # outgoing links in all
+    links: int  # number of outgoing links in all
     leads_to: list[LinkLine]  # the first links
     linked_from: list[LinkLine]  # the first pages that link to it
     has_more_in_links: bool

@@ -38,10 +38,10 @@ class CrawlFigures(Struct, frozen=True):
     """The status that a running crawl reports; busy if it did not answer in time."""
 
     phase: CrawlPhase = "none"
-    pages: int | None = None
-    relevant: int | None = None
-    waiting: int | None = None
-    budget: int | None = None
+    pages: int | None = None  # number of pages stored
+    relevant: int | None = None  # pages
+    waiting: int | None = None  # URLs
+    budget: int | None = None  # number of pages at which the crawl stops
     requests: int | None = None  # of this run
     holds: int | None = None  # hosts on hold: not requested for the time being
 
@@ -52,20 +52,20 @@ class CollectionCard(Struct, frozen=True):
     name: str
     topic: str = ""
     pages: int = 0
-    relevant: int = 0
-    harvest_rate: float = 0.0
+    relevant: int = 0  # pages
+    harvest_rate: float = 0.0  # share of relevant pages, with the bounds of its interval
     harvest_low: float = 0.0
     harvest_high: float = 0.0
-    is_measured: bool = False  # else the rate is the model's estimate
+    is_measured: bool = False  # on pages that the user labelled; else the rate is the model's estimate
     measured_at: int | None = None  # pages of the collection when it was measured, if it has grown a lot since
-    waiting: int = 0
+    waiting: int = 0  # URLs
     hosts: int = 0
-    bytes: int = 0
-    oldest_look: float | None = None
-    latest_look: float | None = None
-    looked_again: int = 0
-    changed: int = 0
-    vanished: int = 0
+    bytes: int = 0  # of the pages
+    oldest_look: float | None = None  # earliest of the last fetches of the pages, in seconds since the epoch
+    latest_look: float | None = None  # latest fetch of a page
+    looked_again: int = 0  # pages fetched again
+    changed: int = 0  # pages found changed at least once
+    vanished: int = 0  # pages that no longer exist
     curve: list[float] = []  # share of relevant pages in equal parts of the crawl
     crawl: CrawlFigures = CrawlFigures()
     is_trusted: bool = True  # False if the recipe has settings that only a trusted folder may have, and it is not one
@@ -74,20 +74,20 @@ class CollectionCard(Struct, frozen=True):
 
 class CollectionList(Struct, frozen=True):
     collections: list[CollectionCard]
-    total: int
-    page: int
+    total: int  # collections
+    page: int  # of the list, from 1
     last_page: int
 
 
 class LeftOutLine(Struct, frozen=True):
-    what: str
+    what: str  # which pages or links the collection lacks, and why, in words
     remedy: str  # the option that would have kept it; may be empty
 
 
 class RunLine(Struct, frozen=True):
-    at: float
+    at: float  # when it began
     strategy_or_policy: str = field(name="kind")
-    first_page: int
+    first_page: int  # number of the first page that it stored
     stopped_at: float | None
     stop_reason: str = field(name="stopped")
 
@@ -95,8 +95,8 @@ class RunLine(Struct, frozen=True):
 class ChangeLine(Struct, frozen=True):
     url: str
     title: str
-    change: str
-    at: float
+    change: str  # changed, vanished or returned
+    at: float  # when that was found
 
 
 class CollectionView(Struct, frozen=True):
@@ -107,12 +107,12 @@ class CollectionView(Struct, frozen=True):
     latest_curve: list[tuple[float, float]]  # the same among the latest
     hosts: list[Counted]
     languages: list[Counted]
-    outcomes: list[Counted]
+    outcomes: list[Counted]  # of requests
     left_out: list[LeftOutLine]
     runs: list[RunLine]
-    changes: list[ChangeLine]
+    changes: list[ChangeLine]  # the latest
     latest: list[PageLine]
-    recall: float | None
+    recall: float | None  # estimated share of the relevant pages within reach that were found, with its interval
     recall_low: float | None
     recall_high: float | None
     is_recall_behind: bool  # whether pages were visited or scored since it was estimated
@@ -123,13 +123,13 @@ class LiveView(Struct, frozen=True):
 
     phase: CrawlPhase | ProcessPhase
     pages: int
-    relevant: int
-    waiting: int
-    budget: int | None
+    relevant: int  # pages
+    waiting: int  # URLs
+    budget: int | None  # number of pages at which the crawl stops
     next_budget: int  # pages; the default in the form
     speed: float  # pages a second
-    requests: int | None
-    holds: int | None
+    requests: int | None  # of this run
+    holds: int | None  # hosts on hold
     curve: list[tuple[float, float]]
     latest_curve: list[tuple[float, float]]
     latest: list[PageLine]
@@ -179,7 +179,7 @@ class Overviews:
             harvest_low=found.harvest_interval[0],
             harvest_high=found.harvest_interval[1],
             is_measured=found.is_measured,
-            measured_at=found.measured_at,
+            measured_at=found.pages_when_measured,
             waiting=found.waiting,
             hosts=len(facts.hosts),
             bytes=facts.bytes,

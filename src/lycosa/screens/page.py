@@ -37,9 +37,9 @@ class PathStep(Struct, frozen=True):
     relevance: float | None = None
     standing: float | None = None
     priority: float | None = None
-    depth: int | None = None
+    depth: int | None = None  # number of links from a seed
     anchor: str = ""
-    why: str = ""
+    why: str = ""  # the reasons for its priority, in words
     factors: list[Factor] = []
 
 
@@ -49,13 +49,13 @@ class PageView(Struct, frozen=True):
     url: str
     state: str  # stored, vanished, waiting or unknown
     page: PageLine | None
-    duplicate_of: str | None
-    truncated: str
+    duplicate_of: str | None  # URL of the stored page of which it is a near-duplicate
+    truncated: str  # why its body was cut off: length or time; empty if it was not
     text: list[str]  # paragraphs
     way: list[PathStep]  # from a seed; the last one is the page itself
     versions: list[LookLine]
     similar: list[HitLine]
-    label: str
+    label: str  # good, bad or empty
 
 
 def page_view(folder: Path, url: Url) -> PageView:

@@ -1,4 +1,8 @@
-"""The peers of a collection and their search results, by running the commands of `lycosa peer`."""
+"""The peers of a collection and their search results, by running the commands of `lycosa peer`.
+
+The neighbours of the collection's own peer are those to which it is linked in the network of peers; its buddies are
+those that have answered well, and so are asked first.
+"""
 
 import subprocess
 import sys
@@ -30,18 +34,18 @@ T = TypeVar("T")
 class _Peer(Struct, frozen=True):
     name: Text
     address: Text = ""
-    count: int = 0
+    count: int = 0  # answers that a buddy has given
     is_down: bool = False
 
 
 class _Status(Struct, frozen=True):
     name: Text
     address: Text = ""
-    group: Text | None = None
-    pages: int = 0
+    group: Text | None = None  # the private group of peers; None: open to anybody
+    pages: int = 0  # number of pages that are shared
     buddies: list[_Peer] = []
     neighbours: list[_Peer] = []
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = {}  # of what the peer did, such as queries answered, by name
     is_running: bool = False
 
 
@@ -52,13 +56,13 @@ class _Hit(Struct, frozen=True):
     relevance: float | None = None
     at_home: bool = False
     is_checked: bool = True
-    providers: list[list[Any]] = []
+    providers: list[list[Any]] = []  # peers that have the page: name and address of each
 
 
 class _PeerResults(Struct, frozen=True):
     hits: list[_Hit] = []
-    answered: list[Text] = []
-    messages: int = 0
+    answered: list[Text] = []  # names of the peers that answered
+    messages: int = 0  # number of messages, sent and received
     seconds: float = 0.0
 
 
@@ -66,7 +70,7 @@ class PeerLine(Struct, frozen=True):
     name: str
     address: str
     kind: str  # buddy or neighbour
-    answers: int
+    answers: int  # number of answers of a buddy; 0 for neighbours
     is_down: bool
 
 
@@ -75,7 +79,7 @@ class PeerHitLine(Struct, frozen=True):
     title: str
     snippet: str
     relevance: float | None
-    providers: list[str]
+    providers: list[str]  # names of the peers that have it
     at_home: bool  # whether the collection itself has the page
     is_checked: bool  # False if the claim of a stranger has not been verified
 
@@ -90,12 +94,12 @@ class PeersView(Struct, frozen=True):
     group: str = ""  # empty: open to anybody
     pages: int = 0  # that are shared
     peers: list[PeerLine] = []
-    counts: list[Counted] = []
+    counts: list[Counted] = []  # of what the peer did, such as queries answered
     problem: str = ""
     query: str = ""
     hits: list[PeerHitLine] | None = None  # None where nothing was asked
-    answered: list[str] = []
-    messages: int = 0
+    answered: list[str] = []  # names of the peers that answered
+    messages: int = 0  # number of messages, sent and received
     seconds: float = 0.0
 
 

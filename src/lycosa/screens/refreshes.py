@@ -43,7 +43,7 @@ class RefreshView(Struct, frozen=True):
     """The screen of refreshes."""
 
     phase: str  # of the crawl or refresh that runs
-    pages: int
+    pages: int  # number of pages in the collection
     next_budget: int  # requests; the default in the form
     expand: float  # share of the requests for new pages; the default in the form
     runs: list[RefreshLine]  # the latest first

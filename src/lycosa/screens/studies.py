@@ -37,21 +37,21 @@ class StudyClaim(Struct, frozen=True):
     """A statement that a run supports or refutes."""
 
     id: Text
-    kind: Text
-    says: Text
-    measured: Text = ""
-    paper: Text | None = None
+    kind: Text  # where the statement comes from, such as a paper
+    says: Text  # the statement
+    measured: Text = ""  # what the run found, in words
+    paper: Text | None = None  # what the paper reports
     holds: bool | None = None  # None for what is only reported
-    p: float | None = None
-    reason: Text = ""
+    p: float | None = None  # p-value
+    reason: Text = ""  # why it likely does not hold here
 
 
 class _Results(Struct, frozen=True):
-    study: Text
-    scale: Text = ""
-    seed: int = 0
+    study: Text  # name
+    scale: Text = ""  # of the sizes of the study, such as small
+    seed: int = 0  # of the random numbers
     seconds: float = 0.0
-    world: dict[str, Any] = {}
+    world: dict[str, Any] = {}  # name and options of the pages that were crawled offline
     claims: list[StudyClaim] = []
     tables: dict[str, list[dict[str, Any]]] = {}
 
@@ -60,18 +60,18 @@ class StudyLine(Struct, frozen=True):
     """A study in a list."""
 
     path: str  # of its folder
-    study: str
+    study: str  # name
     scale: str
-    seed: int
-    hold: int  # claims
-    fail: int
-    reported: int
+    seed: int  # of the random numbers
+    hold: int  # number of claims that hold
+    fail: int  # number of claims that do not
+    reported: int  # number of claims that are only reported
 
 
 class StudyList(Struct, frozen=True):
     studies: list[StudyLine]
-    total: int
-    page: int
+    total: int  # studies
+    page: int  # of the list, from 1
     last_page: int
 
 

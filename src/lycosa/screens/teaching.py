@@ -35,9 +35,9 @@ class QueuedPage(Struct, frozen=True):
 class LearntChange(Struct, frozen=True):
     """The effect of the labels of one batch."""
 
-    labels: int
+    labels: int  # number of labels
     judged: int | None  # pages judged again; None if the next crawl trains the model
-    became_relevant: int
+    became_relevant: int  # number of pages
     became_irrelevant: int
 
 
@@ -62,7 +62,7 @@ class TeachView(Struct, frozen=True):
     page: QueuedPage | None
     number: int  # of the page in its batch, from 1
     batch_size: int
-    labelled: int  # since the server was started
+    labelled: int  # number of pages since the server was started
     can_undo: bool
     change: LearntChange | None
     sample: RandomSample | None
@@ -101,7 +101,7 @@ class TeachingQueue:
                 return
             verdict = _VERDICTS[answer]
             if not self._verdicts and self._batch.labelled_before:  # looking at the screen alone changes nothing
-                add_to_sample(self._folder, self._batch.labelled_before, pages=self._batch.collected)
+                add_to_sample(self._folder, self._batch.labelled_before, pages=self._batch.pages_then)
                 self._batch = replace(self._batch, labelled_before={})
             self._verdicts.append(verdict)
             self._seen.add(page.url)
@@ -109,8 +109,8 @@ class TeachingQueue:
                 steering.label(self._folder, {page.url: verdict})
                 self._labelled += 1
                 if page.why == "random":
-                    relevances = {page.url: page.relevance}
-                    add_to_sample(self._folder, {page.url: verdict}, pages=self._batch.collected, relevances=relevances)
+                    relevances, pages_then = {page.url: page.relevance}, self._batch.pages_then
+                    add_to_sample(self._folder, {page.url: verdict}, pages=pages_then, relevances=relevances)
             if len(self._verdicts) == len(self._batch.pages):
                 self._learn()
 
@@ -140,7 +140,7 @@ class TeachingQueue:
         if not labels:
             return
         before = self._relevant()
-        labelling = label_pages(self._folder, {}, notify=lambda line: None)
+        labelling = label_pages(self._folder, {}, notify=lambda line: None)  # learns those that `answer` has saved
         after = self._relevant()
         both = before.keys() & after.keys()
         self._change = LearntChange(
@@ -151,6 +151,7 @@ class TeachingQueue:
         )
 
     def _relevant(self) -> dict[int, bool]:
+        """Whether each page is relevant, by its number."""
         with open_for_reading(self._folder) as collection:
             return {page.number: (page.relevance or 0.0) >= RELEVANT for page in collection.catalog.page_scores()}
 
@@ -159,7 +160,7 @@ class TeachingQueue:
             found = sample_result(self._folder, collection.catalog)
         sample = None
         if found is not None:
-            called_relevant = found.called_relevant
+            called_relevant = found.called_relevant  # drawn pages that the model calls relevant; `rightly`: good ones
             low, high = wilson_interval(found.rightly, called_relevant) if called_relevant else (None, None)
             sample = RandomSample(
                 found.drawn,

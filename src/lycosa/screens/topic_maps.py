@@ -1,4 +1,8 @@
-"""Topical maps: the atlases in the folder, with their topics, portals, and citations between topics."""
+"""Topical maps: the atlases in the folder, with their topics, portals, and citations between topics.
+
+An atlas is a file with the maps of several topics. A map ties pages of earlier crawls together: its portals are pages
+from which many others are reached, and every other page is a spoke of one portal.
+"""
 
 import stat
 from collections.abc import Sequence, Set
@@ -32,11 +36,11 @@ class TopicLine(Struct, frozen=True):
     """A topic of an atlas."""
 
     name: str
-    pages: int
-    portals: int
+    pages: int  # number of pages
+    portals: int  # number of portals
     dead: int  # pages that were gone when last seen
-    drawn_at: float
-    reach: str
+    drawn_at: float  # when its map was made, in seconds since the epoch
+    reach: str  # how many links spokes are away from their portals: near, far or mixed
     related: list[str]  # topics whose pages lead to this one
     sources: list[Counted]  # collections, by the pages they were the last to see
 
@@ -50,9 +54,9 @@ class AtlasView(Struct, frozen=True):
 
     name: str
     topics: list[TopicLine]
-    more_topics: int
+    more_topics: int  # number of topics that are not listed
     topic: str  # whose portals are shown
-    portals: list[Counted]  # by their spokes
+    portals: list[Counted]  # with the number of spokes of each
     is_too_large: bool  # for its portals to be shown
     left_out: list[Counted]  # why pages are not shown
     citation_counts: list[list[int]] = field(name="citing")  # links from each topic to each, by `citation_topics`

@@ -26,11 +26,11 @@ class LookLine(Struct, frozen=True):
     """A look at a page, whether its version was stored or not."""
 
     look: int  # number of the fetch of the page, from 1
-    at: float
-    change: str
+    at: float  # seconds since the epoch
+    change: str  # what it found: new for the first look, else unchanged, changed, vanished or such
     bytes: int | None
-    links: int | None
-    new_links: int
+    links: int | None  # number of links
+    new_links: int  # number of link targets that the version before does not have
     is_stored: bool
 
 
@@ -47,7 +47,7 @@ class VersionsView(Struct, frozen=True):
     versions: list[LookLine]  # that are stored, oldest first
     old: int | None  # looks that are compared; None where there are no two versions
     new: int | None
-    added: int  # sentences
+    added: int  # number of sentences
     removed: int
     lines: list[DiffLine]
     is_cut: bool  # whether a version has more sentences than are compared

@@ -1,7 +1,8 @@
 """Public lists that rank sites and pages, in one memory-mapped table for all collections of a user.
 
-The file has a header of 4096 bytes, then the sorted keys (64 bits: 61 of a hash, 3 of the list), then a rank code for
-each (16 bits: the logarithm of the rank). Ten million ranks take 100 MB, of which a lookup reads a few memory pages.
+The file has a header of 4096 bytes, then the sorted keys (64 bits: 61 of a hash, 3 of the list), then the rank of
+each, quantised on a logarithmic scale (16 bits). Ten million ranks take 100 MB, of which a lookup reads a few memory
+pages.
 """
 
 import shutil
@@ -45,7 +46,7 @@ _FORMAT = "lycosa authority table, 1"
 BUCKETS = 64  # by the first six bits of the keys; one is held in memory at a time
 _MAX_QUANTISED = 65_535
 _SOURCE_BITS = np.uint64(7)
-_ROW = np.dtype([("key", "<u8"), ("code", "<u2")])
+_ROW = np.dtype([("key", "<u8"), ("code", "<u2")])  # a key, and its quantised rank
 
 Keys = NDArray[np.uint64]
 QuantisedRanks = NDArray[np.uint16]
@@ -56,14 +57,14 @@ class SourceFacts(Struct, frozen=True):
 
     name: str  # of SOURCES
     file: str  # as it was called
-    rows: int
+    rows: int  # number of rows
     largest_rank: int = field(name="last_rank")
     at: float  # when it was imported, in seconds since the epoch
 
 
 class _Header(Struct, frozen=True):
-    kind: str
-    rows: int
+    kind: str  # always `_FORMAT`
+    rows: int  # number of rows
     digest: str  # of keys and quantised ranks
     sources: tuple[SourceFacts, ...]
 
@@ -143,7 +144,7 @@ class AuthorityTable:
         """ln(m / rank) by the best rank of a URL, its host or its domain, where m is half the largest rank of all
         lists: 0 in the middle, and -ln 2 for unlisted URLs.
         """
-        if is_node(url):
+        if is_node(url):  # of a lab graph, where pages are numbers
             return 0.0
         best = self._best_rank_of_host(hostname_of(url))
         if self._has_pages:
@@ -205,7 +206,7 @@ def _read_header(path: Path) -> _Header:
 
 class AuthorityStanding:
     """The standing of pages by a model and by the lists: log odds = prediction - theta + 0.1 · ln(m / rank), with m as
-    in `AuthorityTable.value`."""
+    in `AuthorityTable.value`, and theta the prediction at which the model's standing is 0.5."""
 
     def __init__(self, model: StandingModel, table: AuthorityTable):
         self._model = model
@@ -256,7 +257,7 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
     One of 64 parts of the table is in memory at a time. A kill or an error leaves the table as it was; concurrent
     writers wait for each other.
     """
-    number = SOURCES.index(source)
+    source_index = SOURCES.index(source)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
@@ -268,7 +269,7 @@ def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
                 buckets = RowBuckets(folder)
                 facts = fill(buckets)
                 kept = [each for each in (old.sources if old else ()) if each.name != source]
-                _write(file, folder, _merged(buckets, old, number), [*kept, *([facts] if facts else [])])
+                _write(file, folder, _merged(buckets, old, source_index), [*kept, *([facts] if facts else [])])
     except OSError as error:
         where = error.filename or path
         raise UsageError(f"cannot write {where}: {error.strerror}; make room, or set XDG_DATA_HOME") from None
@@ -280,13 +281,14 @@ def remove_list(path: Path, source: str) -> None:
     rewrite(path, source, lambda buckets: None)
 
 
-def _merged(buckets: RowBuckets, old: AuthorityTable | None, source: int) -> Iterator[NDArray[Any]]:
-    """The rows of the new table, in the order of their keys, each key with its best quantised rank."""
+def _merged(buckets: RowBuckets, old: AuthorityTable | None, source_index: int) -> Iterator[NDArray[Any]]:
+    """The rows of the new table, in the order of their keys, each key with its best quantised rank; the old rows of the
+    list that is replaced are left out."""
     for number in range(BUCKETS):
         rows = buckets.rows(number)
         if old is not None:
             before = old.rows_between(number << 58, (number + 1 << 58) - 1)
-            rows = np.concatenate((before[before["key"] & _SOURCE_BITS != source], rows))
+            rows = np.concatenate((before[before["key"] & _SOURCE_BITS != source_index], rows))
         rows = rows[np.lexsort((-rows["code"].astype(np.int32), rows["key"]))]
         is_first = np.ones(len(rows), np.bool_)
         is_first[1:] = rows["key"][1:] != rows["key"][:-1]

@@ -2,7 +2,7 @@
 
 They are those of Pant and Srinivasan (Predicting Web Page Status, 2010), with skewed counts as ln(1 + x), and finite
 for any page. Two of them use tables: `Background` has the document frequencies of words, `Traffic` the reach of
-domains.
+domains. A node is a page of a lab graph, whose "URL" is a number without host, path or words (`is_node`).
 """
 
 from collections import Counter

@@ -152,8 +152,8 @@ def parse_rows(block: bytes, columns: int) -> RowArray | None:
     are_digits = (characters - np.uint8(ord("0"))) < 10
     if not (are_digits | _SEPARATORS[characters]).all():
         return None
-    edges = np.flatnonzero(np.diff(are_digits, prepend=False, append=False))
-    starts, ends = edges[::2], edges[1::2]
+    boundaries = np.flatnonzero(np.diff(are_digits, prepend=False, append=False))
+    starts, ends = boundaries[::2], boundaries[1::2]  # of each number
     line_ends = np.flatnonzero(characters == _NEWLINE)
     if len(starts) != columns * len(line_ends) or (ends - starts).max() > _MAX_DIGITS:
         return None

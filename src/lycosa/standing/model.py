@@ -209,22 +209,22 @@ def learn(
     """
     if not 1 <= characteristic <= MAX_CHARACTERISTIC_TERMS:
         raise UsageError(f"characteristic terms are to be 1 to {MAX_CHARACTERISTIC_TERMS}, not {characteristic}")
-    reach = Traffic(traffic)
+    traffic_table = Traffic(traffic)
     containing: Counter[str] = Counter()
-    words: list[tuple[Codes, Codes]] = []
+    words: list[tuple[Codes, Codes]] = []  # of each page, the codes (64-bit hashes) of its words and their counts
     rows: list[tuple[float, ...]] = []
     statuses: list[float] = []
     for page, status in islice(pages, MAX_PAGES):
         if 0.0 <= status <= MAX_STATUS:
             containing.update(page.terms.keys())
             words.append(page.words.term_counts)
-            rows.append(FeatureExtractor(traffic=reach).of(page))
+            rows.append(FeatureExtractor(traffic=traffic_table).of(page))
             statuses.append(status)
     count = len(rows)
     for page in islice(background, MAX_PAGES):
         containing.update(page.terms.keys())
         count += 1
-    features = FeatureExtractor(Background.from_counts(containing, count), reach, characteristic=characteristic)
+    features = FeatureExtractor(Background.from_counts(containing, count), traffic_table, characteristic=characteristic)
     table = np.array(rows).reshape(-1, len(FEATURES))
     problem = _problem(table, statuses)
     if problem:

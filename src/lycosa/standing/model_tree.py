@@ -60,7 +60,7 @@ class Split:
 class TreeNode:
     """A node of a tree, with the linear model of its rows."""
 
-    rows: int  # of the training data
+    rows: int  # number of rows of the training data
     line: Line
     split: Split | None = None
 
@@ -70,7 +70,7 @@ class _Subtree:
     """A pruned subtree, with the figures by which its parent is pruned."""
 
     node: TreeNode
-    parameters: int
+    parameters: int  # number of coefficients; a split counts as one
     error: float  # sum of squared errors on the rows of the node
     tested: frozenset[int]  # attributes that it tested before it was pruned
 
@@ -93,7 +93,7 @@ class ModelTree:
     def __init__(self, *, smooth: bool = True):
         self.smooth = smooth
         self._root: TreeNode | None = None
-        self._width = 0
+        self._width = 0  # number of attributes
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "ModelTree":  # noqa: N803
         """Trains on the rows of X and their targets y; any earlier tree is discarded."""

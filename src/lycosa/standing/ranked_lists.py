@@ -89,36 +89,36 @@ def import_list(
 
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
-        rows, largest_rank = 0, 1
+        row_count, largest_rank = 0, 1
         keys: list[int] = []
         quantised_ranks: list[int] = []
-        source = SOURCES.index(columns.source)
+        source_index = SOURCES.index(columns.source)
         for number, line in _lines(path):
             if columns.has_header and number == 1:
                 continue
             found = _row(line, columns)
             if found is None:
                 passed_over += bool(line.strip())
-                if passed_over >= 1_000 and passed_over > rows:
+                if passed_over >= 1_000 and passed_over > row_count:
                     raise UsageError(
                         f"{path}:{number}: most lines do not match the first line's format; "
                         f"this one is {visible(line, 80)!r}"
                     )
                 continue
             name, rank = found
-            keys.append(key_of_name(name) | source)  # the list is in the last bits of a key
+            keys.append(key_of_name(name) | source_index)  # the list is in the last bits of a key
             quantised_ranks.append(quantised_rank(rank))
-            rows, largest_rank = rows + 1, max(largest_rank, min(rank, MAX_RANK))
+            row_count, largest_rank = row_count + 1, max(largest_rank, min(rank, MAX_RANK))
             if len(keys) == _BATCH:
                 _add(buckets, keys, quantised_ranks)
-                progress(rows)
-            if rows >= top:
+                progress(row_count)
+            if row_count >= top:
                 break
         _add(buckets, keys, quantised_ranks)
-        if not rows:
+        if not row_count:
             raise UsageError(f"{path}: no line has a host and a rank; give one of: {_KNOWN_LISTS}")
         return SourceFacts(
-            name=columns.source, file=path.name[:200], rows=rows, largest_rank=largest_rank, at=time.time()
+            name=columns.source, file=path.name[:200], rows=row_count, largest_rank=largest_rank, at=time.time()
         )
 
     facts = rewrite(table, columns.source, fill)
@@ -202,14 +202,14 @@ _ESCAPED = re.compile(rb"\\(.)")
 
 def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> ImportedList:
     """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
-    source = SOURCES.index(PAGE_LIST)
+    source_index = SOURCES.index(PAGE_LIST)
     passed_over = 0
 
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
         with TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=table.parent) as temporary:
             links = RowBuckets(Path(temporary), _LINK)
-            rows, keys, source_pages = 0, list[int](), list[int]()
+            link_count, keys, source_pages = 0, list[int](), list[int]()
             for link in _dumped_links(path):
                 url = _url_of(link.domain, link.path)
                 if url is None:
@@ -217,23 +217,23 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
                     continue
                 keys.append(key_of_page(url))
                 source_pages.append(link.source_page & 0xFFFF_FFFF)
-                rows += 1
+                link_count += 1
                 if len(keys) == _BATCH:
                     links.add(np.array(keys, np.uint64), np.array(source_pages, np.uint32))
                     keys.clear()
                     source_pages.clear()
-                    progress(rows)
+                    progress(link_count)
             links.add(np.array(keys, np.uint64), np.array(source_pages, np.uint32))
-            if not rows:
+            if not link_count:
                 raise UsageError(f"{path}: no links in it; give the dump of the table externallinks, of 2023 or later")
-            return _ranked(links, buckets, source, top, path)
+            return _ranked(links, buckets, source_index, top, path)
 
-    facts = rewrite(table, SOURCES[source], fill)
+    facts = rewrite(table, PAGE_LIST, fill)
     assert facts is not None
     return ImportedList(facts, passed_over)
 
 
-def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, path: Path) -> SourceFacts:
+def _ranked(links: RowBuckets, buckets: RowBuckets, source_index: int, top: int, path: Path) -> SourceFacts:
     """Ranks URLs by the number of linking pages: 1 + the number of URLs with a higher count.
 
     URLs with equal counts are kept or dropped together.
@@ -241,8 +241,8 @@ def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, path:
     urls_by_count: dict[int, int] = {}  # number of URLs by the number of pages that link to them
     for number in range(BUCKETS):
         _, counts = _linking_pages(links, number)
-        for count, urls in zip(*(each.tolist() for each in np.unique(counts, return_counts=True)), strict=True):
-            urls_by_count[count] = urls_by_count.get(count, 0) + urls
+        for count, url_count in zip(*(each.tolist() for each in np.unique(counts, return_counts=True)), strict=True):
+            urls_by_count[count] = urls_by_count.get(count, 0) + url_count
     rank_by_count, rank = dict[int, int](), 1
     for count in sorted(urls_by_count, reverse=True):
         if rank - 1 + urls_by_count[count] > top:
@@ -257,14 +257,14 @@ def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, path:
     quantised_by_count = {count: quantised_rank(each) for count, each in rank_by_count.items()}
     for number in range(BUCKETS):
         keys, counts = _linking_pages(links, number)
-        chosen: Keys = keys[np.isin(counts, list(rank_by_count))] | np.uint64(source)
+        chosen: Keys = keys[np.isin(counts, list(rank_by_count))] | np.uint64(source_index)
         quantised_ranks: QuantisedRanks = np.array(
             [quantised_by_count[count] for count in counts.tolist() if count in quantised_by_count], np.uint16
         )
         if len(chosen):
             buckets.add(chosen, quantised_ranks)
     return SourceFacts(
-        name=SOURCES[source],
+        name=SOURCES[source_index],
         file=path.name[:200],
         rows=rank - 1,
         largest_rank=max(rank_by_count.values()),

@@ -29,13 +29,13 @@ _REACH_NAMES = {"reach", "traffic", "visitors"}
 def read_in_links(path: Path) -> dict[Url, int]:
     """The in-links of pages by their URLs: lines of a URL and an integer."""
     in_links: dict[Url, int] = {}
-    for line, address, count in _rows(path, "url,in_links", _URL_NAMES, _IN_LINK_NAMES):
+    for line, address, text in _rows(path, "url,in_links", _URL_NAMES, _IN_LINK_NAMES):
         url = normalise(address)
         if url is None:
             raise UsageError(f"{path}:{line}: {_short(address)} is not a URL that can be fetched; correct or remove it")
-        number = whole_number(count, maximum=MAX_IN_LINKS)
+        number = whole_number(text, maximum=MAX_IN_LINKS)
         if number is None:
-            raise UsageError(f"{path}:{line}: in-links are a whole number from 0 on, not {_short(count)}; correct it")
+            raise UsageError(f"{path}:{line}: in-links are a whole number from 0 on, not {_short(text)}; correct it")
         if url in in_links:
             raise UsageError(f"{path}:{line}: {_short(url)} was given before; keep one of the lines")
         in_links[url] = number
@@ -45,10 +45,10 @@ def read_in_links(path: Path) -> dict[Url, int]:
 def read_traffic(path: Path) -> dict[str, float]:
     """The reach of domains: lines of a domain and a number; a host counts for its registered domain."""
     reach: dict[str, float] = {}
-    looks_ranked = 0  # lines that count 1, 2, 3 from the first
+    consecutive = 0  # number of lines that count 1, 2, 3, … from the first
     for line, domain, text in _rows(path, "domain,reach", _DOMAIN_NAMES, _REACH_NAMES):
-        looks_ranked += looks_ranked == len(reach) and text == str(len(reach) + 1)
-        if looks_ranked == _MIN_CONSECUTIVE:
+        consecutive += consecutive == len(reach) and text == str(len(reach) + 1)
+        if consecutive == _MIN_CONSECUTIVE:
             raise UsageError(
                 f"{path}:{line}: these numbers are ranks, the first being the best, and reach is the other way round; "
                 "read the list with: lycosa standing import FILE"
@@ -81,15 +81,19 @@ def _number(text: str) -> float | None:
     return number if 0.0 <= number <= MAX_REACH else None
 
 
-def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iterator[tuple[int, str, str]]:
-    """The rows without the header, each with the number of its line."""
-    separator, count, has_names = "", 0, False
+def _rows(path: Path, columns: str, first_names: set[str], second_names: set[str]) -> Iterator[tuple[int, str, str]]:
+    """The rows without the header, each with the number of its line.
+
+    columns: both columns, for messages.
+    first_names, second_names: what a header may call the first and the second column.
+    """
+    separator, count, has_header = "", 0, False
     for line, text in _lines(path):
         separator = separator or ("\t" if "\t" in text else ",")
         fields = _fields(path, line, text, separator)
         is_first, count = not count, count + 1
-        if is_first and len(fields) == 2 and fields[0].lower() in firsts and fields[1].lower() in seconds:
-            has_names = True
+        if is_first and len(fields) == 2 and fields[0].lower() in first_names and fields[1].lower() in second_names:
+            has_header = True
             continue
         if len(fields) != 2:
             raise UsageError(
@@ -101,7 +105,7 @@ def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iter
         if count > MAX_ROWS:
             raise UsageError(f"{path}:{line}: more than {MAX_ROWS} lines; keep those that matter")
         yield line, fields[0], fields[1]
-    if count == has_names:
+    if count == int(has_header):
         raise UsageError(f"{path}:1: the table is empty; write lines of {columns}")
 
 

@@ -24,7 +24,7 @@ class CrawlAI(BaseStrategy):
     before all others with a probability proportional to d, whenever they were set. This is exact for one fetch at a
     time; with n fetches in flight, the links of these n pages have set no alarms yet.
 
-    seed: of the random numbers.
+    seed: of the random numbers; not a URL.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """

@@ -87,6 +87,7 @@ class SupportsRejudge(Protocol):
 def require_unit_scale(inner: Strategy, guide: str, *, such_as: str) -> None:
     """Raises UsageError if the priorities of a strategy to be wrapped are not on the unit scale.
 
+    guide: what wraps it, in words, for the message.
     such_as: a strategy whose priorities are.
     """
     if inner.scale != "unit":

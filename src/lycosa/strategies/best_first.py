@@ -43,6 +43,7 @@ class BestFirst(BaseStrategy):
         return self._anchors.candidates(event, relevance, {"page": round(relevance, 4)})
 
     def scale_priorities(self, share: float) -> None:
+        """Multiplies the priority of every link by `share` from now on: see `mapped.SupportsScaling`."""
         self._anchors.share = share
 
     def state(self) -> JsonValue:
@@ -66,7 +67,7 @@ class BaselineFocused(BaseStrategy):
     exhaustive = False  # it does not propose every link
 
     def __init__(self) -> None:
-        self._share = 1.0
+        self._share = 1.0  # factor of all priorities
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
@@ -82,4 +83,5 @@ class BaselineFocused(BaseStrategy):
         return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
 
     def scale_priorities(self, share: float) -> None:
+        """Multiplies the priority of every link by `share` from now on: see `mapped.SupportsScaling`."""
         self._share = share

@@ -1,4 +1,9 @@
-"""Strategies that follow an access log: they fetch what was read by people who read pages on the topic."""
+"""Strategies that follow an access log: they fetch what was read by people who read pages on the topic.
+
+A page satisfies the predicate if its relevance is at least 0.5. The interest ratio of a page is how much more likely it
+is to do so, by the evidence, than the pages visited so far: 1 without evidence. To offer a page is to propose it to the
+frontier as a candidate.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
@@ -44,7 +49,7 @@ class LogOffers:
     ahead: pages that should wait at any time, so that a crawl with several fetches in flight does not run dry; if fewer
     wait, pages are drawn at random or offered for want of links (`fallback_pages`).
     min_candidates: random pages are drawn until so many pages were visited; None: as long as there are any.
-    seed: of the order in which pages are drawn: accesses in random order, without replacement.
+    seed: of the random order in which pages are drawn, not a URL: accesses are drawn without replacement.
     """
 
     def __init__(
@@ -65,7 +70,7 @@ class LogOffers:
         self._levels = np.full(len(access_log.urls), _NOT_OFFERED, np.int8)
         self._draw_order = _random_order(access_log, checked_number("seed", seed, 0, 2**63))
         self._next_draw = 0
-        self.waiting = 0  # offered and not done
+        self.waiting = 0  # number of pages that are offered and not done
         self._waiting_unread = WaitingUrls()
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
@@ -152,7 +157,10 @@ class LogOffers:
         return [Candidate(each.url, logistic(each.log_ratio), because={"chance": True}) for each in drawn]
 
     def draw(self, waiting: int) -> list[Offer]:
-        """`ahead` - `waiting` pages drawn at random."""
+        """`ahead` - `waiting` pages drawn at random.
+
+        waiting: number of URLs that wait.
+        """
         missing, drawn = self._ahead - waiting, list[int]()
         if self._min_candidates is not None and self._evidence.tally.pages >= self._min_candidates:
             return []
@@ -294,7 +302,7 @@ class Combined(BaseStrategy):
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         """The pages whose evidence, by the log or by links, changed."""
         linked: dict[Url, UrlEvidence] = {}
-        read: list[int] = []
+        linked_ids: list[int] = []  # pages of the log
         found: list[Candidate] = []
         for evidence in self.links.evidence_for(self.links.changed):
             page_id = self._offers.id_of(evidence.url)
@@ -305,8 +313,8 @@ class Combined(BaseStrategy):
                 found.append(linked_candidate(evidence))
             else:
                 linked[evidence.url] = evidence
-                read.append(page_id)
-        offers = self._offers.offer(np.union1d(self._offers.changed_pages(), np.array(read, np.int64)))
+                linked_ids.append(page_id)
+        offers = self._offers.offer(np.union1d(self._offers.changed_pages(), np.array(linked_ids, np.int64)))
         not_linked = [offer.url for offer in offers if offer.url not in linked]
         linked |= {evidence.url: evidence for evidence in self.links.evidence_for(not_linked)}
         found += [_combined_candidate(offer, linked.get(offer.url)) for offer in offers]

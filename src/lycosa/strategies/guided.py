@@ -27,11 +27,13 @@ class Guided(BaseStrategy):
 
     odds(priority) = odds(priority by `inner`) · interest ratio by `LogEvidence`, where odds(p) = p / (1 - p)
 
+    The interest ratio of a page is how much more likely it is to be relevant, by who read it; 1 without evidence.
+
     A page is proposed again when its ratio changes. Pages without in-links, or with priority 0 by `inner`, are proposed
-    if their ratio exceeds 1; the base rate then replaces the priority by `inner`. A few pages read by people who read
-    pages on the topic wait behind everything else, for when links run out. Without seeds, a crawl starts from pages
-    drawn from the log. Without access_log, this is exactly the inner strategy. A page *satisfies* the predicate if its
-    relevance is at least 0.5.
+    if their ratio exceeds 1; the base rate, which is the share of the visited pages that satisfy the predicate, then
+    replaces the priority by `inner`. A few pages read by people who read pages on the topic wait behind everything
+    else, for when links run out. Without seeds, a crawl starts from pages drawn from the log. Without access_log, this
+    is exactly the inner strategy. A page *satisfies* the predicate if its relevance is at least 0.5.
 
     inner: ranks the links of pages, from 0 to 1.
     access_log: who read what, when.
@@ -40,7 +42,7 @@ class Guided(BaseStrategy):
     ahead: pages that should wait at any time; if fewer wait, pages are drawn at random, or pages are offered that were
         read by people who read pages on the topic.
     min_candidates: random pages are drawn until so many pages were visited; None: as long as there are any.
-    seed: of the order in which pages are drawn.
+    seed: of the random order in which pages are drawn; not a URL.
     evidence: see `LogEvidence`.
     """
 

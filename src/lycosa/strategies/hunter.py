@@ -114,6 +114,7 @@ class Hunter(BaseStrategy):
     domain_reach: log of the reach of a URL's domain minus that of the median domain; 0 if unknown.
     sample: number of random links of the seeds that are followed first.
     explore: share of pages of which a random link is followed.
+    seed: of the random numbers; not a URL.
     """
 
     name = "hunter"
@@ -273,11 +274,11 @@ class Hunter(BaseStrategy):
             scores = self.target.value_logits(relevance, expected) - self._intercept
             offered = np.stack((relevance, expected, scores + self._intercept), axis=1)
             self.target.evidence.offered[slots] = offered
-            for each, part, (known, likely, _) in zip(
+            for each, part, (link_relevance, link_standing, _) in zip(
                 because, standing.round(2).tolist(), offered.tolist(), strict=True
             ):
                 each["standing_parts"] = _nonzero_by_name(STANDING_WEIGHTS, part)
-                each["weighed"] = self.target.explain(known, likely)
+                each["weighed"] = self.target.explain(link_relevance, link_standing)
         table.scores[slots], table.is_new[slots] = scores, False
         priorities = logistic(scores + self._intercept)
         return list(map(table.candidate, slots.tolist(), priorities.tolist(), because))
@@ -357,7 +358,8 @@ class _LinkTable:
     All features are computed from the rows; when the oldest rows are dropped, their counts of words are kept. The
     ratios of words and hosts are those of the last time that all features were computed.
 
-    evidence: of the standing of these links; None if standing is not used.
+    evidence: of the standing of these links, and of older ones that wait but were dropped from the table; None if
+        standing is not used.
     """
 
     def __init__(self, evidence: StandingEvidence | None = None) -> None:
@@ -389,7 +391,7 @@ class _LinkTable:
         self._pages, self._relevant = 0.0, 0.0  # visited pages, and their summed relevance
         self._pattern_fetches = np.zeros(HASH_BUCKETS)  # by folder or pattern of a URL: links that were followed
         self._pattern_dead = np.zeros(HASH_BUCKETS)  # by folder or pattern: those of them that were dead
-        self._fetches, self._dead_fetches = 0, 0
+        self._fetches, self._dead_fetches = 0, 0  # numbers of links that were followed, and of those that were dead
         # By word id: weight by the judge, nearness to the topic times length of its vector, that length, and 1.
         self._lexicon = _empty_lexicon()
         self._word_ratios = np.zeros(_word_id_count(), np.float32)
@@ -801,7 +803,7 @@ def _url_hashes(url: str) -> tuple[int, int, int]:
     A pattern is the file type and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder /img and
     the pattern of every .jpg.htm below it.
     """
-    if is_node(url):
+    if is_node(url):  # of a lab graph: a number without a host
         return 0, 0, 0
     address, _, query = url.partition("?")
     _, _, host, *path = address.split("/", 4)

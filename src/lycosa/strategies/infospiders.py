@@ -276,6 +276,7 @@ class InfoSpiders(BaseStrategy):
     epochs, rate, momentum: epochs, learning rate and momentum of the training after each page.
     revisit_cost: cost of a revisit, as a share of that of a fetch.
     near: words to each side of a link that count.
+    seed: of the random numbers; not a URL.
 
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
     """
@@ -301,7 +302,7 @@ class InfoSpiders(BaseStrategy):
     ):
         self._topic_words = {word: float(count) for word, count in (topic_words or {}).items()}
         self._theta = checked_number("theta", theta, 0.0)
-        self._budget = checked_number("pages", pages, 1)
+        self._budget = checked_number("pages", pages, 1)  # fetches, see above
         self._buffer = checked_number("buffer", buffer, 1, 1e6)
         self._temperature = checked_number("temperature", temperature, 1e-6)
         self._epochs = checked_number("epochs", epochs, 0, 1e4)
@@ -310,19 +311,19 @@ class InfoSpiders(BaseStrategy):
         self._revisit_cost = checked_number("revisit_cost", revisit_cost, 0.0)
         self._window = checked_number("near", near, 0, _MAX_WINDOW)
         self._random = Random(seed)
-        self._clock = 0.0
-        self._seeds = 0
+        self._clock = 0.0  # simulated time, which advances to the move of the agent whose page was fetched
+        self._seed_count = 0
         self._last_agent_number = 0
         self._agents: dict[int, Agent] = {}
         self._memory = PageMemory(buffer)
-        self._settled = SettledUrls()
+        self._settled = SettledUrls()  # visited or rejected
         self._chosen: list[Candidate] = []  # chosen by agents, not yet proposed
         self._failed_seeds: set[Url] = set()  # whose agents died; a later run may fetch them again
 
     @property
     def cost(self) -> float:
         """Energy that a fetch costs."""
-        return self._seeds * self._theta / (2 * self._budget)
+        return self._seed_count * self._theta / (2 * self._budget)
 
     @property
     def agents(self) -> Sequence[Agent]:
@@ -330,7 +331,7 @@ class InfoSpiders(BaseStrategy):
         return list(self._agents.values())
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        self._seeds += len(seeds)
+        self._seed_count += len(seeds)
         candidates = []
         for seed in seeds:
             if seed not in self._settled:
@@ -530,7 +531,7 @@ class InfoSpiders(BaseStrategy):
         return {
             "chance": random_state(self._random),
             "clock": self._clock,
-            "seeds": self._seeds,
+            "seeds": self._seed_count,
             "born": self._last_agent_number,
             "agents": [agent.state() for agent in self._agents.values()],
             "memory": self._memory.state(),
@@ -541,7 +542,7 @@ class InfoSpiders(BaseStrategy):
 
     def restore(self, state: JsonValue) -> None:
         restore_random(self._random, state["chance"])
-        self._clock, self._seeds, self._last_agent_number = state["clock"], state["seeds"], state["born"]
+        self._clock, self._seed_count, self._last_agent_number = state["clock"], state["seeds"], state["born"]
         self._agents = {fields["number"]: Agent.from_state(fields) for fields in state["agents"]}
         self._memory.restore(state["memory"])
         self._settled = SettledUrls(state["settled"])

@@ -1,4 +1,8 @@
-"""Interest ratios of URLs, estimated from the links to them, and the strategy that uses them."""
+"""Interest ratios of URLs, estimated from the links to them, and the strategy that uses them.
+
+The interest ratio of a URL is how much more likely its page is to satisfy a predicate, given the links to it, than the
+pages visited so far; 1 without evidence. A page satisfies the predicate of a crawl if it is relevant.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,7 +39,7 @@ _NOT_FINAL = frozenset(  # reasons for a skip after which the URL may be found a
     (SkipReason.EVICTED, SkipReason.SITE, SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT)
 )
 _NO_IDS: Ids = np.empty(0, np.int64)
-_tokens = re.compile(r"[^\W\d_]{2,}").findall
+_split_tokens = re.compile(r"[^\W\d_]{2,}").findall
 
 
 class LinkedUrl(Struct):
@@ -45,7 +49,7 @@ class LinkedUrl(Struct):
     anchor: str
     depth: int
     parents: list[int]  # the latest pages that link here, by number
-    linking_pages: int = 0  # pages that link here
+    linking_pages: int = 0  # number of pages that link here
     satisfying: int = 0  # of these, those that satisfy the predicate
     tokens: tuple[int, ...] | None = None  # of the URL, computed when first needed; not saved
 
@@ -55,7 +59,7 @@ class Parent(Struct):
 
     words: Ids
     targets: dict[Url, None]  # links that wait
-    visited: int = 0  # linked pages that were visited
+    visited: int = 0  # number of linked pages that were visited
     satisfying: int = 0  # of these, those that satisfy the predicate
 
 
@@ -393,9 +397,9 @@ class LinkageEvidence:
 
     def _tokens_of(self, url: Url) -> Ids:
         """The words of a URL without its scheme."""
-        if is_node(url):
+        if is_node(url):  # of a lab graph: a number without words
             return _NO_IDS
-        return self._tokens.ids_of_words(_tokens(url.partition("://")[2].lower())[:_MAX_TOKENS])
+        return self._tokens.ids_of_words(_split_tokens(url.partition("://")[2].lower())[:_MAX_TOKENS])
 
     # ------------------------------------------------------------ state
 

@@ -1,4 +1,8 @@
-"""Interest ratios of pages of an access log, estimated from the other pages that their users read."""
+"""Interest ratios of pages of an access log, estimated from the other pages that their users read.
+
+The interest ratio of a page is how much more likely it is to satisfy a predicate, given who read it, than the pages
+visited so far; 1 without evidence. A page satisfies the predicate of a crawl if it is relevant.
+"""
 
 import zlib
 from array import array
@@ -150,13 +154,13 @@ class SignatureCounts:
     p, (r_ij^u + s·p) / (r_ij + s) is the sum of a part without p and a part proportional to p, kept apart.
     """
 
-    def __init__(self, users: int, features: int, smoothing: float):
+    def __init__(self, user_count: int, feature_count: int, smoothing: float):
         self._smoothing = smoothing
-        self._read = np.zeros((users, features), np.float32)
-        self._satisfying = np.zeros((users, features), np.float32)
-        self._feature_counts: Floats = np.zeros(users)  # features of the pages that each user read
-        self._shares: Floats = np.zeros(users)  # sum over the features of r^u / (r + s)
-        self._priors: Floats = np.zeros(users)  # sum over the features of s / (r + s)
+        self._read = np.zeros((user_count, feature_count), np.float32)  # r_ij
+        self._satisfying = np.zeros((user_count, feature_count), np.float32)  # r_ij^u
+        self._feature_counts: Floats = np.zeros(user_count)  # features of the pages that each user read
+        self._shares: Floats = np.zeros(user_count)  # sum over the features of r^u / (r + s)
+        self._priors: Floats = np.zeros(user_count)  # sum over the features of s / (r + s)
 
     def add(self, users: NDArray[np.int32], weights: Floats, signature: Signature, satisfies: bool) -> None:
         """Counts a page with these features, read by these users."""
@@ -194,7 +198,8 @@ class UserRatios:
     """The ratios P(U|R_i) / P(U) and SF_i of users, as `LogEvidence` defines them, as logarithms; 0 if not significant.
 
     factors: "frequency", "signature" or both.
-    features: largest number of features.
+    user_count: number of users of the log.
+    feature_count: largest number of features.
     significance: standard deviations by which a ratio must differ to count.
     trials_by_user: whether the standard deviation of P(U|R_i) is for the pages that the user read, instead of all
     visited.
@@ -204,8 +209,8 @@ class UserRatios:
 
     def __init__(
         self,
-        users: int,
-        features: int,
+        user_count: int,
+        feature_count: int,
         *,
         factors: Collection[str],
         significance: float,
@@ -213,15 +218,15 @@ class UserRatios:
         relative_to_user: bool,
         smoothing: float,
     ):
-        self._frequency, self._signature = ("frequency" in factors), ("signature" in factors)
+        self._uses_frequency, self._uses_signature = ("frequency" in factors), ("signature" in factors)
         self._significance = significance
         self._trials_by_user = trials_by_user
         self._relative_to_user = relative_to_user
         self._smoothing = smoothing
-        self._visited: Floats = np.zeros(users)  # q_i
-        self._satisfying: Floats = np.zeros(users)  # q_i^u
-        self._features = SignatureCounts(users, features if self._signature else 0, smoothing)
-        self._ratios: Floats = np.full(users, np.nan)  # SF_i as last computed
+        self._visited: Floats = np.zeros(user_count)  # q_i
+        self._satisfying: Floats = np.zeros(user_count)  # q_i^u
+        self._features = SignatureCounts(user_count, feature_count if self._uses_signature else 0, smoothing)
+        self._ratios: Floats = np.full(user_count, np.nan)  # SF_i as last computed
         self._ratio_moments: Floats = np.zeros(3)  # of these: count, sum, sum of squares
 
     @property
@@ -249,8 +254,8 @@ class UserRatios:
     def log_ratios(self, users: Ids, *, pages: int, base_rate: float) -> tuple[Floats, Floats]:
         """The logarithms for frequency and signature, given the number of visited pages and P(U) = `base_rate`."""
         nothing = np.zeros(len(users))
-        frequency = self._frequency_log_ratios(users, pages, base_rate) if self._frequency else nothing
-        signature = self._signature_log_ratios(users, base_rate) if self._signature else nothing
+        frequency = self._frequency_log_ratios(users, pages, base_rate) if self._uses_frequency else nothing
+        signature = self._signature_log_ratios(users, base_rate) if self._uses_signature else nothing
         return frequency, signature
 
     def _frequency_log_ratios(self, users: Ids, pages: int, base_rate: float) -> Floats:
@@ -280,10 +285,12 @@ class UserRatios:
         mean = total / max(1.0, count)
         deviation = max(0.0, squares / max(1.0, count) - mean * mean) ** 0.5
         is_known = ~np.isnan(ratios)
-        counts = is_known
+        is_significant = is_known
         if self._significance > 0:
-            counts = is_known & (deviation > _MIN_SHARE) & (np.abs(ratios - mean) >= self._significance * deviation)
-        return np.where(counts, np.log(np.maximum(np.where(is_known, ratios, 1.0), _MIN_SHARE)), 0.0)
+            is_significant = (
+                is_known & (deviation > _MIN_SHARE) & (np.abs(ratios - mean) >= self._significance * deviation)
+            )
+        return np.where(is_significant, np.log(np.maximum(np.where(is_known, ratios, 1.0), _MIN_SHARE)), 0.0)
 
 
 def _moments(ratios: Floats) -> Floats:
@@ -303,17 +310,19 @@ class Locality:
         self._access_log = access_log
         self._around = around
         self.strength: Floats = np.zeros(len(access_log.urls))  # with which each page belongs to it
-        self.inside = self.outside = 0.0  # pages visited
-        self.inside_satisfying = self.outside_satisfying = 0.0  # of these
+        # Numbers of pages visited that belong to it and that do not, each page by its strength; and of those of them
+        # that satisfy the predicate.
+        self.inside = self.outside = 0.0
+        self.inside_satisfying = self.outside_satisfying = 0.0
         self._visited: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
         self._satisfying: NDArray[np.bool_] = np.zeros(len(access_log.urls), np.bool_)
 
-    def add(self, url: int, satisfies: bool) -> Ids:
+    def add(self, page_id: int, satisfies: bool) -> Ids:
         """Adds a visited page; returns the pages whose strength has grown."""
-        self._visited[url], self._satisfying[url] = True, satisfies
-        strength = float(self.strength[url])
+        self._visited[page_id], self._satisfying[page_id] = True, satisfies
+        strength = float(self.strength[page_id])
         self._count(strength, 1.0 - strength, satisfies)
-        return self._extend(url) if satisfies else np.empty(0, np.int64)
+        return self._extend(page_id) if satisfies else np.empty(0, np.int64)
 
     def _count(self, inside: float, outside: float, satisfies: bool) -> None:
         self.inside += inside
@@ -322,23 +331,23 @@ class Locality:
             self.inside_satisfying += inside
             self.outside_satisfying += outside
 
-    def _extend(self, url: int) -> Ids:
+    def _extend(self, page_id: int) -> Ids:
         """Adds the pages read shortly before or after one that satisfies the predicate; returns those that are new or
         stronger."""
-        users, positions = self._access_log.positions_of(url)
-        starts = self._access_log.walk_starts
+        users, positions = self._access_log.positions_of(page_id)
+        starts = self._access_log.walk_starts  # of the accesses of each user, in order of time, in one column for all
         first, last = starts[users], starts[users.astype(np.int64) + 1]
         accesses = first + positions
         steps = np.concatenate((np.arange(-self._around, 0), np.arange(1, self._around + 1)))
         near = accesses[:, None] + steps
         near = near[(near >= first[:, None]) & (near < last[:, None])]
-        urls = self._access_log.url_ids[near]
+        ids = self._access_log.url_ids[near]
         weights = self._access_log.weights[near]
-        is_stronger = (weights > self.strength[urls]) & (urls != url)
-        urls, weights = urls[is_stronger], weights[is_stronger]
-        extended = np.unique(urls).astype(np.int64)
+        is_stronger = (weights > self.strength[ids]) & (ids != page_id)
+        ids, weights = ids[is_stronger], weights[is_stronger]
+        extended = np.unique(ids).astype(np.int64)
         before = self.strength[extended]
-        np.maximum.at(self.strength, urls, weights)
+        np.maximum.at(self.strength, ids, weights)
         gained = self.strength[extended] - before
         for is_satisfying in (False, True):
             chosen = self._visited[extended] & (self._satisfying[extended] == is_satisfying)
@@ -346,16 +355,16 @@ class Locality:
             self._count(gain, -gain, is_satisfying)
         return extended
 
-    def log_ratios(self, urls: Ids, base_rate: float, smoothing: float) -> Floats:
+    def log_ratios(self, ids: Ids, base_rate: float, smoothing: float) -> Floats:
         """log of f1 / P(U) for pages inside, of f2 / P(U) for pages outside, of a mixture in between."""
         if self.inside_satisfying + self.outside_satisfying == 0.0:
-            return np.zeros(len(urls))  # the predicate has no locality yet
+            return np.zeros(len(ids))  # the predicate has no locality yet
         satisfying = np.array([self.inside_satisfying, self.outside_satisfying])
         seen = np.array([self.inside, self.outside])
-        within, without = log_interest_ratios(
+        inside, outside = log_interest_ratios(
             np.maximum(satisfying, 0.0), seen, base_rate, smoothing=smoothing
         ).tolist()
-        ratios: Floats = without + (within - without) * self.strength[urls]
+        ratios: Floats = outside + (inside - outside) * self.strength[ids]
         return ratios
 
     def recount(self) -> None:
@@ -379,8 +388,8 @@ class VisitHistory:
     def __len__(self) -> int:
         return len(self._pages)
 
-    def append(self, page: int, satisfies: bool, signature: Signature) -> None:
-        self._pages.append(page)
+    def append(self, page_id: int, satisfies: bool, signature: Signature) -> None:
+        self._pages.append(page_id)
         self._satisfying.append(satisfies)
         self._lengths.append(len(signature))
         self._features.extend(signature.tolist())
@@ -395,15 +404,15 @@ class VisitHistory:
 
 
 def saved_visits(state: JsonValue) -> Iterator[tuple[int, bool, Signature]]:
-    """The visits of a saved history."""
+    """The visits of a saved history: page id, whether the page satisfies the predicate, and its signature."""
     pages = decompressed(state["pages"], np.int32, max_length=_MAX_VISITS)
     satisfying = decompressed(state["satisfying"], np.uint8, max_length=len(pages))
     lengths = decompressed(state["lengths"], np.uint8, max_length=len(pages))
     features = decompressed(state["features"], np.uint16, max_length=int(lengths.sum())).astype(np.int64)
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     start = 0
-    for page, satisfies, end in zip(pages.tolist(), satisfying.tolist(), ends, strict=True):
-        yield page, bool(satisfies), features[start:end]
+    for page_id, satisfies, end in zip(pages.tolist(), satisfying.tolist(), ends, strict=True):
+        yield page_id, bool(satisfies), features[start:end]
         start = end
 
 
@@ -491,23 +500,23 @@ class LogEvidence:
         self._clip = checked_number("clip", clip, 1e-6)
         self._full_every = checked_number("full_every", full_every, 1)
         self._user_starts, _ = access_log.users_by_url
-        self._url_starts, self._urls = access_log.urls_by_user
+        self._url_starts, self._urls = access_log.urls_by_user  # ids of the pages that each user read, in one column
         self._url_weights = access_log.urls_by_user_weights if access_log.is_aged else None
         self._reset()
 
     def _reset(self) -> None:
-        urls, users = len(self.access_log.urls), self.access_log.users
+        url_count, user_count = len(self.access_log.urls), self.access_log.users
         self.tally = Tally()
         self.changed: Ids = _NO_IDS
         self.is_full_update = False  # whether the last event brought a full update
         self._locality = Locality(self.access_log, self._around)
         self._signatures: Signatures
         if self._taxonomy is None:
-            self._signatures = WordSignatures(max(16, min(512, _MAX_COUNTS // max(1, users))))
+            self._signatures = WordSignatures(max(16, min(512, _MAX_COUNTS // max(1, user_count))))
         else:
             self._signatures = ClosestClasses(self._taxonomy)
         self._ratios = UserRatios(
-            users,
+            user_count,
             self._signatures.size,
             factors=self._factors,
             significance=self._significance,
@@ -515,14 +524,14 @@ class LogEvidence:
             relative_to_user=self._relative_to_user,
             smoothing=self._smoothing,
         )
-        self._frequency_of_user: Floats = np.zeros(users)  # logarithms, as included in the sums of the pages
-        self._signature_of_user: Floats = np.zeros(users)
-        self._frequency: Floats = np.zeros(urls)  # sums over the users of each page
-        self._signature: Floats = np.zeros(urls)
-        self._is_visited: NDArray[np.bool_] = np.zeros(urls, np.bool_)
+        self._frequency_of_user: Floats = np.zeros(user_count)  # logarithms, as included in the sums of the pages
+        self._signature_of_user: Floats = np.zeros(user_count)
+        self._frequency: Floats = np.zeros(url_count)  # sums over the users of each page
+        self._signature: Floats = np.zeros(url_count)
+        self._is_visited: NDArray[np.bool_] = np.zeros(url_count, np.bool_)
         self._history = VisitHistory()
         self._moved: dict[Url, int] = {}  # targets of redirects, with the ids of the URLs that moved
-        self._last_full_update = 0
+        self._last_full_update = 0  # number of visits at that time
 
     # ------------------------------------------------------------ learning
 

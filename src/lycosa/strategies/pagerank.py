@@ -79,14 +79,14 @@ class PageRank(BaseStrategy):
         self._tolerance = checked_number("tolerance", tolerance, 0.0)
         self._every = checked_number("every", every, 1)
         self._buffer = checked_number("buffer", buffer, 1, 1e6)
-        self._pages = 0
+        self._page_count = 0  # pages visited
         self._min_rank = 1.0  # the lowest rank: that of a URL without recorded in-links
         self._links: dict[Url, list[Url]] = {}  # of the buffered pages, to other domains
         self._least_relevant: list[
             tuple[float, int, Url]
         ] = []  # heap of the buffered pages; among equals, older ones first
         self._waiting: dict[Url, Candidate] = {}
-        self._settled = SettledUrls()
+        self._settled = SettledUrls()  # visited or rejected
         self._new_candidates: list[Candidate] = []  # new links of the last page
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
@@ -102,7 +102,7 @@ class PageRank(BaseStrategy):
             return
         self._settled.visit(candidate.url)
         if event.page is not None:
-            self._pages += 1
+            self._page_count += 1
             self._learn_links(event)
         elif event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None:
             self._add_waiting(Candidate(event.fetch.location, candidate.priority, candidate.url, depth=candidate.depth))
@@ -124,7 +124,7 @@ class PageRank(BaseStrategy):
         if len(self._links) >= self._buffer:
             del self._links[heappop(self._least_relevant)[2]]
         self._links[url] = list(to_other_sites)
-        heappush(self._least_relevant, (visit.relevance or 0.0, self._pages, url))
+        heappush(self._least_relevant, (visit.relevance or 0.0, self._page_count, url))
 
     def _add_waiting(self, candidate: Candidate) -> bool:
         if candidate.url in self._waiting or candidate.url in self._settled:
@@ -135,7 +135,7 @@ class PageRank(BaseStrategy):
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:
             return []
-        if self._pages % self._every == 0:
+        if self._page_count % self._every == 0:
             self._update_ranks()
             return list(self._waiting.values())
         return self._new_candidates
@@ -154,7 +154,7 @@ class PageRank(BaseStrategy):
 
     def state(self) -> JsonValue:
         return {
-            "pages": self._pages,
+            "pages": self._page_count,
             "floor": self._min_rank,
             "buffered": [[*key, self._links[key[2]]] for key in self._least_relevant],
             "waiting": [[c.url, c.priority, c.found_on, c.anchor, c.depth] for c in self._waiting.values()],
@@ -162,7 +162,7 @@ class PageRank(BaseStrategy):
         }
 
     def restore(self, state: JsonValue) -> None:
-        self._pages, self._min_rank = state["pages"], state["floor"]
+        self._page_count, self._min_rank = state["pages"], state["floor"]
         self._least_relevant = [(relevance, order, url) for relevance, order, url, _ in state["buffered"]]
         self._links = {url: links for _, _, url, links in sorted(state["buffered"], key=lambda row: row[1])}
         self._waiting = {

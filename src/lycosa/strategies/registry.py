@@ -32,8 +32,8 @@ from .pagerank import PageRank
 from .unfocused import BreadthFirst, RandomOrder
 from .utility import Adaptive, InLinks, Utility
 
-GROUP: Literal["lycosa.strategies"] = "lycosa.strategies"
-NEEDS = frozenset(("log", "map"))
+GROUP: Literal["lycosa.strategies"] = "lycosa.strategies"  # of entry points
+NEEDS = frozenset(("log", "map"))  # the guides that a strategy may require: an access log, a map of earlier crawls
 FILLED_IN_BY_CRAWL = frozenset(  # keywords of constructors that are no options of the user
     (
         "topic_words",  # counts of the words of the topic; None if it is not given in words

@@ -71,7 +71,7 @@ def least_weight(relevance: Floats, standing: Floats, *, needed: float, count: i
 
 
 class _RecentPage(Struct, frozen=True):
-    relevance: float
+    relevance: float  # 0 to 1
     predicted: float | None  # log odds before it was fetched; None for seeds
 
 
@@ -147,17 +147,17 @@ class RelevanceTarget:
 
     def explain(self, relevance: float, standing: float) -> JsonValue:
         """What the value of a link is computed from, for `because`."""
-        known, expected = logistic(np.array([relevance + self._bias, standing])).tolist()
-        return {"relevance": round(known, 4), "standing": round(expected, 4), "alpha": round(self.alpha, 4)}
+        corrected, expected = logistic(np.array([relevance + self._bias, standing])).tolist()
+        return {"relevance": round(corrected, 4), "standing": round(expected, 4), "alpha": round(self.alpha, 4)}
 
     def _solve_bias(self) -> float:
         known = [page for page in self._pages.values() if page.predicted is not None]
         predicted = np.array([page.predicted for page in known], np.float64)
-        relevant = sum(page.relevance for page in known)
+        total_relevance = sum(page.relevance for page in known)
         low, high = -_BIAS_LIMIT, _BIAS_LIMIT
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            is_too_high = float(logistic(predicted + middle).sum()) - relevant + _BIAS_PRIOR * middle > 0.0
+            is_too_high = float(logistic(predicted + middle).sum()) - total_relevance + _BIAS_PRIOR * middle > 0.0
             low, high = (low, middle) if is_too_high else (middle, high)
         return (low + high) / 2
 
@@ -251,8 +251,8 @@ class StandingEvidence:
 
     def by_page_alone(self, standing: float | None) -> float:
         """The log odds for a link of which only the standing of its page is known."""
-        parents = 0.0 if standing is None else logit(clamped(standing))
-        return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._mean_log_sites
+        page_logit = 0.0 if standing is None else logit(clamped(standing))
+        return STANDING_WEIGHTS["parents"] * page_logit - STANDING_WEIGHTS["sites"] * self._mean_log_sites
 
     def state(self) -> JsonValue:
         return {
@@ -347,4 +347,5 @@ def best_changes(scores: Floats, offered: Floats, *, min_change: float, max_offe
 
 
 def _site_key(url: Url) -> int:
+    """The hash of a URL's site; 0 for a node of a lab graph, which has none."""
     return 0 if is_node(url) else key_of(site_of(host_of(url)))

@@ -27,7 +27,10 @@ class BreadthFirst(BaseStrategy):
 
 
 class RandomOrder(BaseStrategy):
-    """Follows a waiting link chosen uniformly at random."""
+    """Follows a waiting link chosen uniformly at random.
+
+    seed: of the random numbers; not a URL.
+    """
 
     name = "random"
     scale = "order"  # only the order of its priorities is meaningful

@@ -138,6 +138,7 @@ class Utility(BaseStrategy):
         return utility
 
     def scale_priorities(self, share: float) -> None:
+        """Multiplies the priority of every link by `share` from now on: see `mapped.SupportsScaling`."""
         self._anchors.share = share
 
     def state(self) -> JsonValue:
@@ -157,8 +158,8 @@ class RecentPages:
 
     def __init__(self, size: int):
         self._size = size
-        self._pages = np.empty((2, size))
-        self._seen = 0
+        self._pages = np.empty((2, size))  # relevance and standing, in a ring
+        self._seen = 0  # number of pages added so far
 
     def __len__(self) -> int:
         return min(self._seen, self._size)

@@ -9,7 +9,7 @@ Built-in objects are in dictionaries. Entry points are read only if a name is no
 plug-in's package is imported only by `load_plugin`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -51,11 +51,25 @@ def load_plugin(group: EntryPointGroup, name: str) -> Any:
     except LycosaError:  # its message already says what to do, such as to install an extra
         raise
     except Exception as error:  # a plug-in may raise anything
-        problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise PluginError(
-            f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "
-            "fix or uninstall that package"
-        ) from error
+        raise _load_error(entry, error) from error
+
+
+def made_by_plugin(make: Callable[[], T], group: EntryPointGroup, name: str) -> T:
+    """What a class or function of a plug-in returns; if it raises, PluginError, which names its package."""
+    try:
+        return make()
+    except LycosaError:
+        raise
+    except Exception as error:  # a plug-in may raise anything
+        raise _load_error(plugins(group)[name], error) from error
+
+
+def _load_error(entry: "EntryPoint", error: Exception) -> PluginError:
+    problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return PluginError(
+        f"the plug-in {entry.name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "
+        "fix or uninstall that package"
+    )
 
 
 def find_by_name(built_in: Mapping[str, T], group: EntryPointGroup, name: str, *, what: str) -> T:

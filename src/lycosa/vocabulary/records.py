@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from .personal_headers import is_personal_header
 
 Url = NewType("Url", str)  # normalised by vocabulary.urls
-Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
+Host = NewType("Host", str)  # host name, with the port unless it is the scheme's default
 Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # 64-bit hashes of words, one each
 Indices = np.ndarray[tuple[int], np.dtype[np.intp]]  # into a text or an array
 # Types with bounds, checked when records are read from files, which may be untrusted.
@@ -161,7 +161,7 @@ class Page(Struct, frozen=True, gc=False):
     links: tuple[Link, ...]
     canonical: Url | None = None
     language: str = ""  # ISO 639-1, empty if unknown
-    digest: int = 0  # 64 bits of the content
+    digest: int = 0  # a 64-bit hash of all words in order
     fingerprint: int = 0  # 64 one-bit minhashes: near-duplicates differ in few bits; 0 for short pages
     noindex: bool = False  # the page asks not to be kept
     nofollow: bool = False  # the page asks that its links are not followed
@@ -255,10 +255,10 @@ class Visit(Struct, frozen=True, gc=False):
     candidate: Candidate
     fetch: Fetch
     page: Page | None = None  # None if the fetch returned none
-    relevance: float | None = None
+    relevance: float | None = None  # 0 to 1
     duplicate_of: Url | None = None  # an earlier page with nearly the same text
     left_out: LeftOut | None = None  # why the page is not kept
-    standing: float | None = None
+    standing: float | None = None  # importance on the Web, 0 to 1; None if the strategy does not use it
     known: PastFetch | None = None  # of a page fetched again: the version it was compared with
     change: Change | None = None  # of a page fetched again
     new_links: tuple[Url, ...] = ()  # of a page fetched again: link targets that are not in the previous version

@@ -268,9 +268,8 @@ def _coded_words_in_chunk(data: bytes, start: int) -> CodedWords:
     codes ^= codes >> _HALF_BITS
     codes *= _MIXER
     are_numbers = np.zeros(len(codes), np.bool_)
-    begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[
-        0
-    ]  # unsigned: characters below "0" wrap around to large values
+    # Unsigned: characters below "0" wrap around to large values.
+    begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]
     bounds = zip(starts[begin_with_digit].tolist(), ends[begin_with_digit].tolist(), strict=True)
     are_numbers[begin_with_digit] = [data[start:end].isdigit() for start, end in bounds]
     return CodedWords(codes, are_numbers, ends - starts > MAX_WORD_LENGTH, starts + (start - 1))  # the blank was added
@@ -278,9 +277,7 @@ def _coded_words_in_chunk(data: bytes, start: int) -> CodedWords:
 
 def words_at(data: bytes, indices: Indices) -> list[bytes]:
     """Some words of a folded text, by their indices in the arrays of `coded_words`."""
-    edges = _edges(
-        np.frombuffer(b" " + data + b" ", dtype=np.uint8)
-    )  # indices into `data`, since a blank was put before it
+    edges = _edges(np.frombuffer(b" " + data + b" ", dtype=np.uint8))  # valid for `data`: a blank was put before it
     bounds = zip(edges[::2][indices].tolist(), edges[1::2][indices].tolist(), strict=True)
     return [data[start:end] for start, end in bounds]
 

@@ -93,12 +93,12 @@ def _read(path: Path, what: str) -> str:
 def _urls_in_tags(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
     """For each tag, the URL in the first of these attributes that it has."""
     lines: list[NumberedLine] = []
-    left_out, counted, number = 0, 0, 1  # counted: characters whose lines are counted in `number`
+    left_out, counted_to, number = 0, 0, 1  # `number` is that of the line at offset `counted_to`
     for match in _TAG.finditer(text):
         if match[1].lower() != tag:
             continue
-        number += text.count("\n", counted, match.start())
-        counted = match.start()
+        number += text.count("\n", counted_to, match.start())
+        counted_to = match.start()
         attributes = {name.lower(): value for name, value in _ATTRIBUTE.findall(match[2])}
         value = next((attributes[key] for key in keys if key in attributes), None)
         if value is not None:

@@ -145,7 +145,11 @@ def without_final_dot(host: str) -> str:
 
 
 def host_spellings(host: str) -> tuple[str, ...]:
-    """A host with and without its port, each also with the dot at the end of the name that older versions kept."""
+    """A host with and without its port, each also with the dot at the end of the name that older versions kept.
+
+    In this order: as given, without port, as given with the dot, without port and with the dot. An IPv6 address has the
+    first two only.
+    """
     host = without_final_dot(host)
     if host.startswith("["):
         return host, hostname_of(f"http://{host}")
@@ -156,9 +160,10 @@ def host_spellings(host: str) -> tuple[str, ...]:
 def url_and_host_spellings(url: str) -> tuple[str, ...]:
     """A URL and its host in all spellings that may have been stored for them; see `host_spellings`."""
     host = url.split("/", 3)[2]
-    others = host_spellings(host)
+    hosts = host_spellings(host)
+    hosts_with_port = hosts[::2] if len(hosts) > 2 else hosts[:1]
     scheme, rest = url[: url.index("//") + 2], url[url.index("//") + 2 + len(host) :]
-    return url, *(f"{scheme}{others[number]}{rest}" for number in (0, 2) if number < len(others)), *others
+    return url, *(f"{scheme}{each}{rest}" for each in hosts_with_port), *hosts
 
 
 def hostname_of(url: str) -> str:

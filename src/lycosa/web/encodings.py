@@ -13,7 +13,8 @@ _INPUT_CHUNK = 16_384  # bytes of input given to a decoder at a time
 _OUTPUT_CHUNK = 65_536  # bytes of output taken from a decoder at a time
 _MAX_MEMBERS = 10_000  # gzip streams, one after the other, in one body
 _ZSTD_HEADER = 18  # bytes at most of the header of a frame
-_UNKNOWN_ENCODINGS = frozenset(("compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "aes128gcm"))
+# Registered names that are not decoded here.
+_UNSUPPORTED_ENCODINGS = frozenset(("compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "aes128gcm"))
 _ZSTD_WINDOW = 1 << 23  # bytes; what RFC 9659 allows a sender of Content-Encoding: zstd
 
 # The chunks of the content; returns whether the body was damaged or incomplete.
@@ -25,7 +26,7 @@ class Decoded(NamedTuple):
 
     content: bytes
     is_truncated: bool  # at the limit
-    is_damaged: bool  # the body is incomplete or invalid, or has an encoding that is not known
+    is_damaged: bool  # the body is incomplete or invalid, or has an encoding that is not supported
 
 
 def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool]:
@@ -46,7 +47,7 @@ def decode_body(body: bytes, content_encoding: str, limit: int) -> Decoded:
             is_damaged = is_damaged or (is_layer_damaged and not is_truncated)
             is_truncated = is_truncated or is_layer_truncated
         else:
-            is_damaged = is_damaged or name in _UNKNOWN_ENCODINGS
+            is_damaged = is_damaged or name in _UNSUPPORTED_ENCODINGS
     return Decoded(body[:limit], is_truncated or len(body) > limit, is_damaged)
 
 

@@ -191,9 +191,7 @@ class FetchCounts:
 
     def __init__(self) -> None:
         self.requests = 0  # sent, answered or not; without those for robots.txt
-        self.not_sent = (
-            0  # fetches without a request: robots.txt forbade it or was unreachable, or the address was refused
-        )
+        self.not_sent = 0  # without a request: robots.txt forbids it or is unreachable, or the address is refused
         self.answers = 0  # fetches that a server answered, including by a robots.txt that forbids
         self.latest_failure = ""  # detail of the latest fetch without an answer
 

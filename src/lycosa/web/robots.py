@@ -22,13 +22,13 @@ _MAX_BYTES = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 requires
 _MAX_HOPS = 5  # redirects
 _EMPTY_STATUSES = frozenset((204, 205))  # a robots.txt without a rule
 _MAX_NEXT_HOPS = 10_000  # hosts whose robots.txt redirects and is still being followed
-_LIFETIME = 86_400.0  # seconds
+_LIFETIME = 86_400.0  # seconds for which a robots.txt is valid
 _FIRST_WAIT = 60.0  # seconds until an unreachable robots.txt is requested again; doubles
 _FIRST_WAIT_UNANSWERED = 5.0  # the same without any response: DNS, TLS or connection failure
 _MAX_WAIT = 3_600.0
 _MAX_HOSTS = 10_000
 _MAX_CACHED_BYTES = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
-_BYTES_PER_RULE = 600  # parsed
+_BYTES_PER_RULE = 600  # of memory, once parsed
 _MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
 _MAX_RULES = 10_000  # for one robot
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
@@ -47,7 +47,7 @@ class TextWeb(Web, Protocol):
 
 
 class _Policy(Struct, frozen=True):
-    """What the robots.txt of an origin allows, valid until `until`."""
+    """What the robots.txt of an origin (scheme, host and port) allows, valid until `until`."""
 
     until: float
     rules: Protego | None = None  # None: everything is allowed
@@ -73,7 +73,7 @@ class RobotsWeb:
     it, so that the next request (a redirect, the page) waits for the delay. A redirect to another host waits for a slot
     of that host.
 
-    slots: of the requested hosts; None if no request is to wait.
+    slots: limits requests to one at a time per host; None if no request is to wait.
     """
 
     def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock, slots: HostSlots | None = None):
@@ -253,13 +253,13 @@ def _rules_for(text: str, token: str) -> str:
     """
     lines: list[str] = []
     forbidden_prefixes: set[str] = set()
-    rules = wildcards = 0
-    is_for_us = follows_agent_line = names_robots = False
+    rule_count = wildcard_count = 0  # of all rules for this robot, and of those with a wildcard
+    is_for_us = follows_agent_line = robot_was_named = False
     for line in text.splitlines():
         if agent := _AGENT_LINE.match(line):
             name = _agent_of(agent[1], token)
             is_for_us = (follows_agent_line and is_for_us) or name in ("*", token)
-            follows_agent_line = names_robots = True
+            follows_agent_line = robot_was_named = True
             line = f"User-agent: {name}"
             if not lines or lines[-1] != line:
                 lines.append(line)
@@ -269,24 +269,25 @@ def _rules_for(text: str, token: str) -> str:
             lines.append(line)
             continue
         is_first_rule, follows_agent_line = follows_agent_line, False
-        if not names_robots:  # a rule before any robot is named is for all
+        if not robot_was_named:  # a rule before any robot is named is for all
             lines.append("User-agent: *")
-            names_robots = is_for_us = True
+            robot_was_named = is_for_us = True
         if not is_for_us:
             if is_first_rule:  # the first rule ends the user agents of the group
                 lines.append(line)
             continue
         value = rule[2].partition("#")[0].strip()
         if value and value[0] not in "/*" and rule[1].lower() != "allow":
-            value = _path_of(value)
+            value = _path_forbidden_by(value)
             line = f"Disallow: {value}"
-        plain = _WILDCARD.split(value, maxsplit=1)[0]
-        rules += 1
-        wildcards += plain != value
-        if rules <= _MAX_RULES and (wildcards <= _MAX_WILDCARDS or plain == value):
+        before_wildcard = _WILDCARD.split(value, maxsplit=1)[0]
+        has_wildcard = before_wildcard != value
+        rule_count += 1
+        wildcard_count += has_wildcard
+        if rule_count <= _MAX_RULES and (wildcard_count <= _MAX_WILDCARDS or not has_wildcard):
             lines.append(line)
         elif rule[1].lower() != "allow" and value:
-            prefix = plain if plain and rules <= _MAX_RULES else "/"
+            prefix = before_wildcard if before_wildcard and rule_count <= _MAX_RULES else "/"
             if prefix not in forbidden_prefixes:
                 forbidden_prefixes.add(prefix)
                 lines.append(f"Disallow: {prefix}")
@@ -302,7 +303,7 @@ def _agent_of(value: str, token: str) -> str:
     return token if any(match and match[0].lower() == token for match in tokens) else "another.robot"
 
 
-def _path_of(value: str) -> str:
+def _path_forbidden_by(value: str) -> str:
     """What a rule forbids that is not a path, but a URL, or has quotes or no slash."""
     path = _ORIGIN.sub("", value.strip("\"'"), count=1)
     return path if path.startswith(("/", "*")) else f"/{path}"

@@ -39,7 +39,7 @@ class CrawlResult:
 
     stored: int
     on_topic: int
-    in_links: float  # of its pages on the topic, as a geometric mean
+    in_links: float  # of its pages on the topic: exp(mean of ln(1 + in-links)) - 1
 
 
 def demo(
@@ -106,8 +106,8 @@ def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResul
     with api.open(folder) as collection:
         stored = [page.url for page in collection]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
-    status = [world.standing_of(url) or 0.0 for url in on_topic]
-    return CrawlResult(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
+    log_in_links = [world.standing_of(url) or 0.0 for url in on_topic]  # ln(1 + in-links)
+    return CrawlResult(len(stored), len(on_topic), expm1(fmean(log_in_links)) if log_in_links else 0.0)
 
 
 def _compare(results: Mapping[str, CrawlResult], topic: str) -> None:

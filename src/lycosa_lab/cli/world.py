@@ -1,4 +1,7 @@
-"""`lycosa world`: worlds to crawl without touching the Web."""
+"""`lycosa world`: worlds to crawl without touching the Web.
+
+A world may have a directory: categories, each with a list of pages, as web directories once had.
+"""
 
 import errno
 import random

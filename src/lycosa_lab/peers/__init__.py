@@ -1,1 +1,1 @@
-"""Large networks of peers: churn, interest locality, and the compiled search kernel."""
+"""Large networks of peers that come and go (churn), and the compiled kernel that searches them."""

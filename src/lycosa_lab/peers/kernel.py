@@ -1,7 +1,9 @@
 """The search of `lycosa_peers`, compiled: the same draws, the same counts, message by message.
 
-`lycosa_peers.routing` defines how queries travel and what is counted, `lycosa_peers.buddies` how lists are kept. Peers
-are numbered from 0; an entry of a buddy list is given by the number of its peer and its index there. During a search,
+`lycosa_peers.routing` defines how queries travel and what is counted, `lycosa_peers.buddies` how lists are kept. Each
+query asks for one item, and is answered by naming a provider: a peer that has the item. A buddy is a peer that has
+answered; a peer may hold the index of another, which is the list of its items. Peers are numbered from 0; an entry of
+a buddy list is given by the number of its peer and its index there. `records` describes all arrays. During a search,
 only the asker's state changes, so each walker can be followed to its end separately, and the order of the responses
 follows from the number of steps of each. Everything compiled is in this one file, since numba renews its cache only
 when the file of a function changes.
@@ -111,8 +113,8 @@ def remove(node: int, index: int, lists: BuddyLists) -> None:
 
 
 @compiled
-def answered(node: int, peer: int, lists: BuddyLists) -> None:
-    """Counts a response, as `BuddyList.answered`."""
+def count_response(node: int, peer: int, lists: BuddyLists) -> None:
+    """Counts a response of a peer to a node, as `BuddyList.answered`: adds it to the list, or raises its count."""
     index = list_index_of(node, peer, lists)
     if index < 0:
         if lists.sizes[node] == lists.peers.shape[1]:
@@ -160,7 +162,10 @@ def owner_of(node: int, index: int, network: NetworkArrays, lists: BuddyLists, o
 
 @compiled
 def checkpoint(network: NetworkArrays, lists: BuddyLists, options: KernelOptions) -> int:
-    """Every peer that is up requests the indexes that are due; returns the number of transfers."""
+    """Every peer that is up requests the indexes that are due; returns the number of transfers.
+
+    Indexes of neighbours are due at once, those of buddies at the second checkpoint at which they are wanted.
+    """
     transfers, is_up, at_once = 0, network.is_up, options.indexes == OF_NEIGHBOURS
     if options.indexes == NOBODY:
         return 0
@@ -233,10 +238,13 @@ def walk(
     ttl: int,
     has_item: Array,
     knows_holder: Array,
-    network: tuple[Array, Array, Array, Array],
+    overlay: tuple[Array, Array, Array, Array],
 ) -> tuple[int, int]:
-    """The number of receptions of a walker, and the responding peer; -1 if there is none."""
-    offsets, neighbours, degrees, is_up = network
+    """The number of receptions of a walker, and the responding peer; -1 if there is none.
+
+    overlay: the arrays `offsets`, `neighbours`, `degrees` and `is_up` of `NetworkArrays`.
+    """
+    offsets, neighbours, degrees, is_up = overlay
     node, came_from, received = asker, -1, 0
     while True:
         begin, choices = offsets[node], degrees[node]
@@ -267,7 +275,7 @@ def walks(
     query_hash: Any, asker: int, network: NetworkArrays, lists: BuddyLists, options: KernelOptions, scratch: Scratch
 ) -> tuple[int, int]:
     """All walkers of a query: writes the receptions of each and the provider named (-1 for none) into `scratch`;
-    returns the number of messages, and of return_hops."""
+    returns the number of messages, and of return hops."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
     messages, return_hops = 0, 0
     for walker in range(options.walkers):
@@ -312,7 +320,7 @@ def path_length_before(first: int, walk_lengths: Array) -> int:
 def flood(
     query: int, asker: int, network: NetworkArrays, options: KernelOptions, scratch: Scratch
 ) -> tuple[int, int, int, int]:
-    """A flood: messages, return_hops, path length to the first response, and the responder; -1 if there is none."""
+    """A flood: messages, return hops, path length to the first response, and the responder; -1 if there is none."""
     flood_queue, head, tail, responses, return_hops, path, first = scratch.flood_queue, 0, 0, 0, 0, -1, -1
     node, came_from, ttl = asker, -1, options.flood_ttl + 1
     while True:
@@ -360,10 +368,10 @@ def ask_buddies(
 ) -> tuple[int, int, int]:
     """A query to each buddy that was not tried: queries sent, all messages, and the number of named providers."""
     issued, messages, count = 0, 0, 0
-    known = best_first(asker, lists, scratch.asker_order)
-    for position in range(known):
+    buddy_count = best_first(asker, lists, scratch.asker_order)
+    for position in range(buddy_count):
         scratch.asker_order[position] = lists.peers[asker, scratch.asker_order[position]]
-    for position in range(known):
+    for position in range(buddy_count):
         peer = scratch.asker_order[position]
         if scratch.tried_in_query[peer] == query:
             continue
@@ -391,8 +399,11 @@ def one_search(
     options: KernelOptions,
     scratch: Scratch,
 ) -> tuple[int, int, int, int, int]:
-    """Home, indexes, buddies, overlay: messages, return_hops, the path to the first response, the stage at which it was
-    found and its provider."""
+    """One query, by the stages in turn: the asker's own items, its indexes, its buddies, and a flood or walks.
+
+    Returns the number of messages and of return hops, the path length to the first response, the stage at which the
+    item was found, and its provider.
+    """
     is_up = network.is_up
     if scratch.has_item[asker]:
         return 0, 0, 0, HOME, asker
@@ -477,7 +488,7 @@ def search(
         outcomes.paths[query], outcomes.transfers[query] = path, transfers
         outcomes.stages[query], outcomes.providers[query] = stage, provider
         if provider >= 0 and stage != HOME and options.keeps_buddies:
-            answered(asker, provider, lists)
+            count_response(asker, provider, lists)
         for index in range(begin, end):
             has_item[queries.holders[index]] = False
 
@@ -506,9 +517,9 @@ def _add_links(
     links: the first `count` rows are given; the rest is room for new ones.
     next_end: room for the next end of the same peer, by end; -1 after the last.
     """
-    peers = len(is_up)
-    live_neighbours = np.zeros(peers, np.int64)  # neighbours that are up
-    first_end = np.full(peers, -1, np.int64)  # by peer; the others follow by `next_end`
+    peer_count = len(is_up)
+    live_neighbours = np.zeros(peer_count, np.int64)  # number of neighbours that are up
+    first_end = np.full(peer_count, -1, np.int64)  # by peer; the others follow by `next_end`
     for link in range(count):
         for end in range(2):
             peer, other = links[link, end], links[link, 1 - end]
@@ -516,11 +527,11 @@ def _add_links(
             if is_up[other]:
                 live_neighbours[peer] += 1
     draw_count = np.uint64(0)
-    short_peers = np.zeros(peers + 1, np.int64)  # peers that have too few neighbours after an event
+    short_peers = np.zeros(peer_count + 1, np.int64)  # peers that have too few neighbours after an event
     for event in range(-1, len(event_times)):
         short_count = 0
         if event < 0:
-            for peer in range(peers):
+            for peer in range(peer_count):
                 if is_up[peer] and live_neighbours[peer] < min_neighbours:
                     short_peers[short_count] = peer
                     short_count += 1
@@ -571,16 +582,17 @@ def _add_links(
 def network_of(
     offsets: Array, targets: Array, is_up: Array, events: tuple[Array, Array, Array], *, min_neighbours: int, seed: int
 ) -> NetworkArrays:
-    """The overlay of a graph and its changes: new links are kept, and used while both ends are up.
+    """The overlay, the network of neighbours, of a graph and its changes: new links are kept, and used while both ends
+    are up.
 
     events: times, kinds and peers of the events of churn, in order of time.
     min_neighbours: neighbours that a peer tries to have up at any time.
     """
-    peers, (times, kinds, peers_of_events) = len(is_up), events
-    sources = np.repeat(np.arange(peers), np.diff(offsets))
+    peer_count, (times, kinds, peers_of_events) = len(is_up), events
+    sources = np.repeat(np.arange(peer_count), np.diff(offsets))
     are_first = sources < targets
     initial = np.stack([sources[are_first], targets[are_first], np.full(int(are_first.sum()), -2)], axis=1)
-    capacity = len(initial) + (8 * min_neighbours * peers if len(times) else 0)
+    capacity = len(initial) + (8 * min_neighbours * peer_count if len(times) else 0)
     links = np.zeros((capacity, 3), np.int64)
     links[: len(initial)] = initial
     count = len(initial)
@@ -594,9 +606,9 @@ def network_of(
     ends = np.concatenate([sources, new[:, :2].ravel()])
     other_ends = np.concatenate([targets, new[:, 1::-1].ravel()])
     order = np.argsort(ends, kind="stable")
-    all_offsets = np.zeros(peers + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=peers), out=all_offsets[1:])
-    degrees = np.diff(offsets) + np.bincount(new[at_once, :2].ravel(), minlength=peers)
+    all_offsets = np.zeros(peer_count + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=peer_count), out=all_offsets[1:])
+    degrees = np.diff(offsets) + np.bincount(new[at_once, :2].ravel(), minlength=peer_count)
     later = new[~at_once]
     all_times = np.concatenate([times, times[later[:, 2]]])
     all_kinds = np.concatenate([kinds, np.full(len(later), LINK)])

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-DOWN, UP, LINK = 0, 1, 2  # kinds of events
-HOME, INDEXES, BUDDIES, WALKING, NOWHERE = 0, 1, 2, 3, -1  # the stage at which a query was answered
+DOWN, UP, LINK = 0, 1, 2  # kinds of events: a peer goes down, comes up, or is linked to another
+# The stage at which a query was answered: by the asker's own items, by the indexes that it holds of other peers, by its
+# buddies (peers that have answered before), by walks or a flood through the neighbours, or not at all.
+HOME, INDEXES, BUDDIES, WALKING, NOWHERE = 0, 1, 2, 3, -1
 STAGES = {HOME: "home", INDEXES: "indexes", BUDDIES: "buddies", WALKING: "walking", NOWHERE: "nowhere"}
 NOBODY, OF_BUDDIES, OF_NEIGHBOURS = 0, 1, 2  # whose indexes are held
 
@@ -26,31 +28,31 @@ class NetworkArrays(NamedTuple):
 
 
 class PeerQueries(NamedTuple):
-    """Askers, items and times of queries, in order of time, and the holders of each item."""
+    """Askers, items and times of queries, in order of time, and the holders of each item, who have it."""
 
     askers: Array
     items: Array
     times: Array
-    ids: Array  # by which walks are drawn
+    ids: Array  # 64-bit numbers, by which walks are drawn
     holder_offsets: Array  # start of the holders of each item
     holders: Array
 
 
 class KernelOptions(NamedTuple):
-    """The options of an algorithm; see `NodeOptions`."""
+    """The options of an algorithm, by the names of `lycosa_peers.options.NodeOptions`."""
 
-    floods: bool
+    floods: bool  # forwards a query to all neighbours, instead of walking
     keeps_buddies: bool
-    adapts: bool
-    demotes_unreachable: bool
-    indexes: int  # NOBODY, OF_BUDDIES, OF_NEIGHBOURS
-    buddies: int
-    neighbour_indexes: int
-    walkers: int
-    ttl: int
-    flood_ttl: int
-    checkpoint: float
-    seed: int
+    adapts: bool  # lowers the count of a buddy that is down
+    demotes_unreachable: bool  # also of one to which a query could not be delivered
+    indexes: int  # whose are held: NOBODY, OF_BUDDIES, OF_NEIGHBOURS
+    buddies: int  # size of a buddy list
+    neighbour_indexes: int  # number of the first neighbours whose indexes are held
+    walkers: int  # number of walks of a query
+    ttl: int  # time to live of a walker, in hops
+    flood_ttl: int  # of a flood
+    checkpoint: float  # seconds between two checkpoints, at which peers request indexes
+    seed: int  # of the random draws
 
 
 class BuddyLists(NamedTuple):
@@ -58,11 +60,11 @@ class BuddyLists(NamedTuple):
 
     sizes: Array
     offsets: Array  # start of each list in `peers`
-    peers: Array  # the buddies, by list and index; likewise for `counts` and `since`, as in `Buddy`
-    counts: Array
-    since: Array
+    peers: Array  # the buddies, by list and index; likewise for `counts` and `since`
+    counts: Array  # good responses minus failures
+    since: Array  # number of the last response that raised the count; lower is older
     responses: Array  # number of good responses that each peer has got
-    is_held: Array  # the index of the buddy, or of the neighbour at that place
+    is_held: Array  # whether the index of the buddy, or of the neighbour, at that place is held
     was_wanted: Array  # at the last checkpoint
     has_asked: Array  # peers that began a search of their own
 
@@ -94,35 +96,35 @@ class Scratch(NamedTuple):
     flood_queue: Array  # messages of a flood: receiver, sender, time to live
 
 
-def new_scratch(peers: int, links: int, options: KernelOptions) -> Scratch:
+def new_scratch(peer_count: int, link_count: int, options: KernelOptions) -> Scratch:
     """The arrays for a network of so many peers and links."""
     longest = max(options.walkers, options.buddies, options.neighbour_indexes)
     return Scratch(
-        has_item=np.zeros(peers, np.bool_),
-        knows_holder=np.zeros(peers, np.bool_),
-        tried_in_query=np.full(peers, -1, np.int64),
-        flooded_in_query=np.full(peers, -1, np.int64),
+        has_item=np.zeros(peer_count, np.bool_),
+        knows_holder=np.zeros(peer_count, np.bool_),
+        tried_in_query=np.full(peer_count, -1, np.int64),
+        flooded_in_query=np.full(peer_count, -1, np.int64),
         asker_order=np.zeros(options.buddies + 1, np.int64),
         rank_order=np.zeros(options.buddies + 1, np.int64),
         known_holders=np.full(longest, -1, np.int64),
         named_providers=np.full(longest, -1, np.int64),
         walk_lengths=np.zeros(options.walkers, np.int64),
-        flood_queue=np.zeros((links + 1 if options.floods else 1, 3), np.int64),
+        flood_queue=np.zeros((link_count + 1 if options.floods else 1, 3), np.int64),
     )
 
 
-def empty_lists(peers: int, size: int, neighbour_indexes: int, *, all_have_asked: bool = False) -> BuddyLists:
+def empty_lists(peer_count: int, size: int, neighbour_indexes: int, *, all_have_asked: bool = False) -> BuddyLists:
     """Empty buddy lists of up to `size` buddies; `neighbour_indexes` is the number of indexes of neighbours that each
     peer may hold instead of those of its buddies, or 0."""
-    shape, held = (peers, size), (peers, neighbour_indexes or size)
+    list_shape, index_shape = (peer_count, size), (peer_count, neighbour_indexes or size)
     return BuddyLists(
-        sizes=np.zeros(peers, np.int32),
-        offsets=np.arange(peers) * size,
-        peers=np.full(shape, -1, np.int32),
-        counts=np.zeros(shape, np.int32),
-        since=np.zeros(shape, np.int32),
-        responses=np.zeros(peers, np.int32),
-        is_held=np.zeros(held, np.bool_),
-        was_wanted=np.zeros(held, np.bool_),
-        has_asked=np.full(peers, all_have_asked),
+        sizes=np.zeros(peer_count, np.int32),
+        offsets=np.arange(peer_count) * size,
+        peers=np.full(list_shape, -1, np.int32),
+        counts=np.zeros(list_shape, np.int32),
+        since=np.zeros(list_shape, np.int32),
+        responses=np.zeros(peer_count, np.int32),
+        is_held=np.zeros(index_shape, np.bool_),
+        was_wanted=np.zeros(index_shape, np.bool_),
+        has_asked=np.full(peer_count, all_have_asked),
     )

@@ -1,4 +1,8 @@
-"""Runs of the compiled search: a world, an algorithm and a seed, and the outcome of every query."""
+"""Runs of the compiled search: a world, an algorithm and a random seed, and the outcome of every query.
+
+A trace has the downloads of a world in order of time; its consumers are the askers of the queries. Churn is the coming
+and going of peers; a session is a time during which a peer is up.
+"""
 
 import math
 from functools import cache
@@ -30,21 +34,21 @@ from .records import (
 
 Bools = NDArray[np.bool_]
 
-BEST_SHARE = 0.2  # of the peers that are up most
+BEST_SHARE = 0.2  # of the peers: those that are up most
 BEST_UPTIME = 0.45  # share of the time for which each of these is up, at least
 MEDIAN_SESSION_SECONDS = 3_600.0
 SESSION_SPREAD = 1.0  # standard deviation of the logarithm of the length of a session
 UP_BEFORE_QUERY, UP_AFTER_QUERY = 300.0, 1_800.0  # seconds around a query for which its asker is up
-MIN_UPTIME = 0.01
+MIN_UPTIME = 0.01  # share of the time
 
 
-def uptimes(peers: int, rng: Generator) -> Floats:
+def uptimes(peer_count: int, rng: Generator) -> Floats:
     """The share u of the time for which each peer is up: 1 - u has a power law, so that the best fifth has u ≥ .45.
 
     Saroiu, Gummadi, Gribble: A measurement study of peer-to-peer file sharing systems (MMCN 2002).
     """
     power = math.log(BEST_SHARE) / math.log(1.0 - BEST_UPTIME)
-    shares: Floats = np.maximum(MIN_UPTIME, 1.0 - (1.0 - rng.random(peers)) ** (1.0 / power))
+    shares: Floats = np.maximum(MIN_UPTIME, 1.0 - (1.0 - rng.random(peer_count)) ** (1.0 / power))
     return shares
 
 
@@ -55,14 +59,15 @@ def churn_events(
 
     Session lengths are log-normal, gaps between sessions exponential, with a mean that gives each peer its uptime.
     An asker is up from `UP_BEFORE_QUERY` before its query until `UP_AFTER_QUERY` after it.
+
+    shares: of the time for which each peer is up (`uptimes`).
     """
-    peers = len(shares)
     begins, ends, owners = _sessions(shares, until, rng)
     begins = np.concatenate([begins, trace.times - UP_BEFORE_QUERY])
     ends = np.concatenate([ends, trace.times + UP_AFTER_QUERY])
     owners = np.concatenate([owners, trace.consumers])
     begins, ends, owners = _merged(begins, ends, owners)
-    is_up: Bools = np.zeros(peers, np.bool_)
+    is_up: Bools = np.zeros(len(shares), np.bool_)
     is_up[owners[begins <= 0.0]] = True
     later = begins > 0.0
     times = np.concatenate([begins[later], ends])
@@ -74,7 +79,8 @@ def churn_events(
 
 
 def _sessions(shares: Floats, until: float, rng: Generator) -> tuple[Floats, Floats, Ints]:
-    """Sessions of all peers that overlap the time from 0 on; each peer is up at 0 with the probability of its share."""
+    """Sessions that overlap the time from 0 to `until`: their begins, ends and peers. Each peer is up at 0 with the
+    probability of its share."""
     mean = MEDIAN_SESSION_SECONDS * math.exp(SESSION_SPREAD**2 / 2)
     peers = np.arange(len(shares))
     gap = mean * (1.0 - shares) / shares
@@ -139,7 +145,7 @@ def network_in(graph: Graph, trace: Trace, *, churns: bool, min_neighbours: int,
 
 def queries_of(trace: Trace, holders: RaggedArray, *, seed: int) -> PeerQueries:
     """The queries of a trace; their ids are those of `routing.query_number`."""
-    ids = np.array([query_number(seed, count) for count in range(len(trace))], np.uint64)
+    ids = np.array([query_number(seed, index) for index in range(len(trace))], np.uint64)
     return PeerQueries(
         askers=trace.consumers.astype(np.int32),
         items=trace.items.astype(np.int32),
@@ -185,12 +191,12 @@ def run_queries(
         transfers=np.zeros(count, np.int64),
         lists=empty_lists(len(network.is_up), options.buddies, neighbour_indexes, all_have_asked=all_have_asked),
     )
-    own = network._replace(  # the search changes these
+    own_network = network._replace(  # the search changes these
         degrees=network.degrees.copy(), is_up=network.is_up.copy()
     )
     compiled_options = kernel_options(options, seed)
-    scratch = new_scratch(len(own.is_up), len(own.neighbours), compiled_options)
-    compiled_kernel().search(own, queries, compiled_options, outcomes, scratch)
+    scratch = new_scratch(len(own_network.is_up), len(own_network.neighbours), compiled_options)
+    compiled_kernel().search(own_network, queries, compiled_options, outcomes, scratch)
     return outcomes
 
 

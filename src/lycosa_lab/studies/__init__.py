@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lycosa.vocabulary.plugins import find_by_name, require_members
+from lycosa.vocabulary.plugins import find_by_name, made_by_plugin, require_members
 from lycosa_lab.study import CONTRACT, Study
 
 from .adaptive_utility import AdaptiveUtility
@@ -20,7 +20,7 @@ from .peer_search import PeerSearch
 from .relevance_target import RelevanceTargetStudy
 from .status_locality import StatusLocality
 from .topic_driven import TopicDriven
-from .topical_map import TopicalMap
+from .topical_map import TopicalMapStudy
 from .utility_tradeoff import UtilityTradeoff
 
 STUDIES: Mapping[str, Study] = {
@@ -37,7 +37,7 @@ STUDIES: Mapping[str, Study] = {
         AuthorityTracking(),
         FreshnessStudy(),
         OneBudget(),
-        TopicalMap(),
+        TopicalMapStudy(),
         CollaborativeCrawling(),
         InterestLocality(),
         BuddyNet(),
@@ -49,6 +49,6 @@ STUDIES: Mapping[str, Study] = {
 def study_named(name: str) -> Study:
     """The study of this name, built-in or of a plug-in, which may be an object or a class."""
     found: Any = find_by_name(STUDIES, "lycosa.studies", name, what="study")
-    study: Study = found() if isinstance(found, type) else found
+    study: Study = made_by_plugin(found, "lycosa.studies", name) if isinstance(found, type) else found
     require_members(study, "lycosa.studies", name, attributes=CONTRACT, what="a study")
     return study

@@ -1,6 +1,9 @@
 """How fast strategies find the most linked pages of a static graph.
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section II.
+
+The targets, or authorities, are the k nodes of the highest in-degree. A crawl also ranks the nodes that it has fetched,
+by their apparent in-degree: the links to them from nodes that it has fetched.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,11 +36,11 @@ BEST_LINKED = 8  # nodes with the most links in both directions
 
 
 class Performance(Struct, frozen=True):
-    """The share of targets that a crawl has fetched, and the share that its own ranking identifies."""
+    """What a crawl has found of the targets."""
 
-    nodes: int  # crawled so far
-    crawl: float
-    rank: float
+    nodes: int  # number of nodes fetched so far
+    crawl: float  # crawl performance: the share of the targets that it has fetched
+    rank: float  # rank performance: the share that are among the k best of its own ranking
 
 
 class Linkers(Struct, frozen=True):
@@ -76,42 +79,42 @@ def most_linked(graph: LinkGraph, k: int) -> Bools:
     return are_targets
 
 
-def linkers_of(graph: LinkGraph, k: int, well_linked: int) -> Linkers:
-    """How the linkers of the 2 k most linked nodes differ.
+def linkers_of(graph: LinkGraph, k: int, well_linked_count: int) -> Linkers:
+    """How the linkers of the 2 k most linked nodes differ; the `well_linked_count` most linked nodes are well linked.
 
     A greedy crawl sees mostly the links of well linked nodes. Ranking by these is as good as ranking by any others if
     the linkers of all authorities are alike.
     """
-    are_well_linked = most_linked(graph, well_linked)
-    sources = np.repeat(are_well_linked, graph.out_degrees())
-    by_well_linked = np.bincount(graph.graph.targets, weights=sources, minlength=len(graph))
-    judged = most_linked(graph, 2 * k) & (graph.in_degrees() > 0)
-    counts, known = graph.in_degrees()[judged], by_well_linked[judged]
-    shares, overall_share = known / counts, known.sum() / counts.sum()
-    by_chance = np.sqrt(np.mean(overall_share * (1 - overall_share) / counts))
+    are_well_linked = most_linked(graph, well_linked_count)
+    have_well_linked_source = np.repeat(are_well_linked, graph.out_degrees())  # link by link
+    links_from_well_linked = np.bincount(graph.graph.targets, weights=have_well_linked_source, minlength=len(graph))
+    are_authorities = most_linked(graph, 2 * k) & (graph.in_degrees() > 0)
+    linker_counts, well_linked_counts = graph.in_degrees()[are_authorities], links_from_well_linked[are_authorities]
+    shares, overall_share = well_linked_counts / linker_counts, well_linked_counts.sum() / linker_counts.sum()
+    by_chance = np.sqrt(np.mean(overall_share * (1 - overall_share) / linker_counts))
     return Linkers(float(shares.mean()), float(shares.std()), float(by_chance))
 
 
 def performances(graph: LinkGraph, order: Ints, are_targets: Bools, points: Sequence[int]) -> Iterator[Performance]:
-    """The performance of a crawl at each of the points, in nodes.
+    """The performance of a crawl, which fetched nodes in this order, after each of these numbers of nodes.
 
     Its own ranking takes the k crawled nodes of the highest apparent in-degree, which counts only links of crawled
     nodes. For ties at the cutoff, it is the mean over all ways to break them.
     """
     k = int(are_targets.sum())
-    apparent = np.zeros(len(graph), np.int64)
+    apparent_degrees = np.zeros(len(graph), np.int64)
     done = 0
     for point in points:
         new = order[done:point]
-        np.add.at(apparent, _targets_of(graph, new), 1)
+        np.add.at(apparent_degrees, _link_targets_of(graph, new), 1)
         done = max(done, min(point, len(order)))
         crawled = order[:done]
         found = float(are_targets[crawled].sum()) / k
-        yield Performance(done, found, _expected_hits(apparent[crawled], are_targets[crawled], k) / k)
+        yield Performance(done, found, _expected_hits(apparent_degrees[crawled], are_targets[crawled], k) / k)
 
 
-def _targets_of(graph: LinkGraph, nodes: Ints) -> Ints:
-    """The link targets of some nodes, concatenated."""
+def _link_targets_of(graph: LinkGraph, nodes: Ints) -> Ints:
+    """The nodes to which some nodes link, concatenated."""
     offsets, targets = graph.graph.offsets, graph.graph.targets
     found: Ints = targets[concatenated_ranges(offsets[nodes], np.diff(offsets)[nodes])]
     return found
@@ -128,7 +131,8 @@ def _expected_hits(degrees: Ints, are_targets: Bools, k: int) -> float:
 
 
 def choose_source(graph: LinkGraph, seed: int) -> int:
-    """A random node of the largest strongly connected component that contains one of the best linked nodes."""
+    """The node from which a crawl starts: a random one of the largest strongly connected component that contains one of
+    the best linked nodes."""
     size, targets, outs = len(graph), graph.graph.targets, graph.out_degrees()
     sources = np.repeat(np.arange(size, dtype=np.int32), outs)
     backward = LinkGraph(graph_from_edges(targets, sources, size))
@@ -145,11 +149,13 @@ def choose_source(graph: LinkGraph, seed: int) -> int:
 
 Floats = NDArray[np.float64]
 
+# Crawl-GAI fetches the node of the highest apparent in-degree, Crawl-AI draws one with a probability proportional to
+# it; samples draw nodes by their true degrees (`SAMPLES`), as no crawler could.
 GAI, AI, SAMPLE_I, SAMPLE_IO = "crawl-gai", "crawl-ai", "sample-i", "sample-io"
 PUBLISHED = (GAI, AI, SAMPLE_I, SAMPLE_IO)  # those that the paper compares here
 ALGORITHMS = (*PUBLISHED, "sample-u")
-POINTS = 60
-FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
+POINTS = 60  # of a curve
+FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1  # indices of points
 CRAWL_SHARE = 0.3  # of the nodes: length of a crawl
 LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # shares of the nodes crawled, in the table of means
 MIN_NODES_PER_TARGET = 100
@@ -167,7 +173,7 @@ class AuthorityStatic:
     name = "authority-static"
     summary = "How fast strategies find the most linked pages of a graph, and whether they know which these are."
     scales: Mapping[str, Size] = {
-        "small": {"nodes": 40_000, "links": 182_900, "k": 233, "runs": 5},
+        "small": {"nodes": 40_000, "links": 182_900, "k": 233, "runs": 5},  # k: number of targets
         "paper": {"nodes": 343_743, "links": 1_571_772, "k": 2_000, "runs": 5},
     }
 
@@ -184,32 +190,37 @@ class AuthorityStatic:
                 f"authority-static needs links between pages, and this {world.name} world has none; give a graph that"
                 " has some, such as --world blogs"
             )
-        return graph, most_linked(graph, _targets_in(world, size))
+        return graph, most_linked(graph, _target_count(world, size))
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         graph, are_targets = prepared
         points = [max(1, round(CRAWL_SHARE * len(graph) * (number + 1) / POINTS)) for number in range(POINTS)]
         order = _crawl_order(job["algorithm"], graph, count=points[-1], seed=job["seed"])
-        found = list(performances(graph, order, are_targets, points))
+        at_points = list(performances(graph, order, are_targets, points))
         return {
             "nodes": points,
             "crawled": len(order),
-            "crawl": [round(each.crawl, 6) for each in found],
-            "rank": [round(each.rank, 6) for each in found],
+            "crawl": [round(each.crawl, 6) for each in at_points],
+            "rank": [round(each.rank, 6) for each in at_points],
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         crawls, ranks = _curves(outcomes, "crawl"), _curves(outcomes, "rank")
         nodes = outcomes[0]["nodes"]
         shortest = min(outcome["crawled"] for outcome in outcomes)
-        linkers = linkers_of(as_graph(world), _targets_in(world, size), well_linked=nodes[MIDDLE])
+        linkers = linkers_of(as_graph(world), _target_count(world, size), well_linked_count=nodes[MIDDLE])
         return Findings(
             claims=[_start_faster(crawls), _greedy_worst(crawls, ranks, linkers), _order_reverses(crawls, ranks)],
             tables={
                 "means": _means(crawls, ranks),
                 "curves": _rows(nodes, crawls, ranks),
                 "set-up": [
-                    {"targets": _targets_in(world, size), "nodes": len(world), "crawl": nodes[-1], "shortest": shortest}
+                    {
+                        "targets": _target_count(world, size),
+                        "nodes": len(world),
+                        "crawl": nodes[-1],  # length of a crawl, in nodes
+                        "shortest": shortest,  # the same of the shortest one
+                    }
                 ],
                 "linkers": [{name: round(value, 4) for name, value in asdict(linkers).items()}],
             },
@@ -220,7 +231,7 @@ class AuthorityStatic:
         )
 
 
-def _targets_in(world: StudyWorld, size: Size) -> int:
+def _target_count(world: StudyWorld, size: Size) -> int:
     """The number of targets: that of the scale, but at most one node in a hundred."""
     k: int = size["k"]
     return max(1, min(k, len(world) // MIN_NODES_PER_TARGET))

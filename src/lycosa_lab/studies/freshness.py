@@ -1,4 +1,8 @@
-"""Which refresh policy keeps a collection freshest, and how near it comes to the optimal schedule."""
+"""Which refresh policy keeps a collection freshest, and how near it comes to the optimal schedule.
+
+A look is one fetch of a stored page. Freshness is the share of the time for which pages have not changed since the last
+look, in the mean over pages; weighted freshness is weighted by their importance.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,7 +32,7 @@ from lycosa_lab.worlds.synthetic.plan import Options
 BY_RATE = ("crawl-value", "lambda")  # policies that need change rates
 WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that need no links, which are cheap to run with many budgets
 NEARLY_OPTIMAL = 0.97  # of the optimum
-AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
+AUTHORITY_QUANTILE = 0.9  # of in-links from which a page is an authority
 
 
 class FreshnessStudy:
@@ -69,16 +73,16 @@ class FreshnessStudy:
     def _worlds(self, world: SyntheticWorld, size: Size, seed: int) -> Iterator[SyntheticWorld]:
         """For each repeat, a generated world if the study runs on its default world, else the given one."""
         yield world
-        own = self.default_world(size)
-        if world.options == Options(**own, seed=seed):
+        default_options = self.default_world(size)
+        if world.options == Options(**default_options, seed=seed):
             for repeat in range(1, size["repeats"]):
-                yield SyntheticWorld(**own, seed=1_000 * seed + repeat)
+                yield SyntheticWorld(**default_options, seed=1_000 * seed + repeat)
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         page_sets, measured_from = prepared
         pages = page_sets[job["repeat"] % len(page_sets)]
         budget = max(1, round(job["budget"] * len(pages)))
-        authority_in_links = float(np.quantile(pages.world.plan.in_links, AUTHORITIES))
+        authority_in_links = float(np.quantile(pages.world.plan.in_links, AUTHORITY_QUANTILE))
         measured = simulate_refresh(
             pages,
             policy_for(job["policy"], seed=job["seed"] * 1_000 + job["repeat"]),
@@ -95,7 +99,7 @@ class FreshnessStudy:
             "world_seed": world_seed,
             "pages": len(pages),
             "looks_a_day": budget,
-            "best": best,
+            "best": best,  # weighted freshness of the optimal schedule
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:

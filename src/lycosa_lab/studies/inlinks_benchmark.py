@@ -1,7 +1,7 @@
 """Standing by a model of the page, compared with in-links counted in the pages fetched so far.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 7.2
-and 7.3.
+and 7.3. Topicality is the share of pages on the topic, status the mean ln(1 + in-links) of the pages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_li
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
-TARGET = 0.7
-MODEL, COUNTED = "model", "in-links"
+TARGET = 0.7  # δ, the topicality to which both crawlers adapt the weight of relevance
+MODEL, COUNTED = "model", "in-links"  # the crawlers, by where they take the standing of a page from
 CRAWLERS = [MODEL, COUNTED]
 
 
@@ -31,8 +31,8 @@ class InlinksBenchmark:
     scales: Mapping[str, Size] = {
         "small": SCALES["small"]
         | {
-            "noises": [0.25, 1.0, 4.0],
-            "noise_topics": 5,
+            "noises": [0.25, 1.0, 4.0],  # of the features of pages that tell their standing; 1 is the Web as measured
+            "noise_topics": 5,  # this and the following: of the crawls in worlds with these noises
             "noise_pages": 500,
             "noise_world_pages": 30_000,
             "noise_examples": 50,
@@ -75,17 +75,17 @@ class InlinksBenchmark:
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         bed: TestBed = prepared[job.get("noise")]
-        topic = TopicCrawls(bed, bed.topics[job["topic"]])
+        crawls = TopicCrawls(bed, bed.topics[job["topic"]])
         pages = bed.size["pages"]
         # ranked_among=0: utilities as published, not quantile-matched.
         return {
-            "topic": topic.examples.topic,
+            "topic": crawls.examples.topic,
             "noise": job.get("noise"),
             "crawls": {
-                MODEL: topic.run_and_measure(Adaptive(target=TARGET, ranked_among=0), pages=pages),
-                COUNTED: topic.run_and_measure(InLinks(target=TARGET, ranked_among=0), pages=pages),
+                MODEL: crawls.run_and_measure(Adaptive(target=TARGET, ranked_among=0), pages=pages),
+                COUNTED: crawls.run_and_measure(InLinks(target=TARGET, ranked_among=0), pages=pages),
             },
-            "models": topic.model_quality(),
+            "models": crawls.model_quality(),
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:

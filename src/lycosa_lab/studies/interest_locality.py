@@ -1,6 +1,9 @@
 """Whether people return to those who served them, and how many of these are worth remembering.
 
 Shao: Exploring social networks in computer systems (Princeton University 2007), section 5.2.
+
+A trace has downloads in order of time: a consumer asked for an item, and a provider served it. P(j, N) is the share of
+the providers that served consumer j at least N times which served it again.
 """
 
 import math
@@ -22,11 +25,11 @@ from lycosa_lab.worlds.file_sharing import FileSharing
 from lycosa_lab.worlds.peer_networks import Floats, Generator, Ints, PeerNetwork, RaggedArray, Trace
 from lycosa_lab.worlds.timed_graphs import TimedLinkGraph
 
-SHUFFLES = 99
+SHUFFLES = 99  # permutations of providers, for the p-value
 
 
 def times_served(trace: Trace) -> tuple[Ints, Ints]:
-    """The non-zero T(j, i): the consumer j of each pair of peers, and how often i served j."""
+    """For each pair of peers of which one served the other: the consumer, and how often it was served (T(j, i))."""
     width = int(trace.providers.max()) + 1 if len(trace) else 1
     pairs, counts = np.unique(trace.consumers.astype(np.int64) * width + trace.providers, return_counts=True)
     return pairs // width, counts
@@ -52,14 +55,15 @@ def permute_providers(trace: Trace, groups: Ints, rng: Generator) -> Trace:
     return Trace(trace.consumers, trace.items, providers, trace.times)
 
 
-def permuted_returns(trace: Trace, groups: Ints, past: Sequence[int], *, seed: int) -> Floats:
-    """The mean of P(j, N) for each N of `past`, a row for each permutation of providers; NaN without consumers."""
+def permuted_returns(trace: Trace, groups: Ints, past_counts: Sequence[int], *, seed: int) -> Floats:
+    """The mean of P(j, N) for each N of `past_counts`, a row for each permutation of providers within groups of
+    downloads; NaN without consumers."""
     rng = np.random.default_rng([seed, 14])
-    means = np.full((SHUFFLES, len(past)), np.nan)
+    means = np.full((SHUFFLES, len(past_counts)), np.nan)
     for row in means:
         served = times_served(permute_providers(trace, groups, rng))
-        for index, count in enumerate(past):
-            shares = return_probability(served, count)[1]
+        for index, past in enumerate(past_counts):
+            shares = return_probability(served, past)[1]
             if len(shares):
                 row[index] = shares.mean()
     return means
@@ -91,7 +95,7 @@ def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: R
     hits = 0
     holders = _holders_among(providers, items, libraries)
     for provider, item in zip(providers, items, strict=True):
-        holder = next((one for one in reversed(recent) if one in holders[item]), None) if item in holders else None
+        holder = next((peer for peer in reversed(recent) if peer in holders[item]), None) if item in holders else None
         hits += holder is not None
         _touch(recent, provider if holder is None else holder, size)
     return hits
@@ -142,7 +146,7 @@ class InterestLocality:
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         trace_of(world)
-        return [{"list": size} for size in LIST_SIZES]
+        return [{"list": list_size} for list_size in LIST_SIZES]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], RaggedArray | None]:
         trace = trace_of(world)
@@ -150,19 +154,19 @@ class InterestLocality:
         return trace, rows_by_consumer(trace, minimum=MIN_QUERIES), libraries
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
-        trace, active, libraries = prepared
-        rates, holder_rates = [], []
-        for rows in active:
+        trace, rows_of_active, libraries = prepared
+        rates, holder_rates = [], []  # hits per download of each consumer
+        for rows in rows_of_active:
             providers = trace.providers[rows].tolist()
             rates.append(hits_of_provider(providers, job["list"]) / len(rows))
             if libraries is not None:
                 items = trace.items[rows].tolist()
                 holder_rates.append(hits_of_holders(providers, items, libraries, job["list"]) / len(rows))
         return {
-            "list": job["list"],
+            "list": job["list"],  # its size
             "consumers": len(rates),
-            "hit_rate": _mean(rates),
-            "hit_rate_if_asked": _mean(holder_rates) if holder_rates else None,
+            "hit_rate": _mean(rates),  # the provider is on the list
+            "hit_rate_if_asked": _mean(holder_rates) if holder_rates else None,  # some peer on the list has the item
             "median": _mean([float(np.median(rates))]) if rates else None,
             "best_tenth": _mean([float(np.quantile(rates, 0.9))]) if rates else None,
             "curve": _sorted_curve(np.array(rates)),
@@ -293,10 +297,10 @@ def _by_chance(row: Row) -> str:
 def _suffices(rows: Sequence[Row], is_drawn: bool, kind: ClaimKind) -> Claim:
     column = "hit_rate_if_asked" if is_drawn else "hit_rate"
     rates = {row["list"]: row[column] for row in rows}
-    best, chosen = rates[None], rates[BUDDY_LIST_SIZE]
-    share = chosen / best if best else math.nan
-    by_size = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else ""
-    suffices = bool(best) and bool(share >= SUFFICIENT_SHARE)
+    unlimited_rate, short_rate = rates[None], rates[BUDDY_LIST_SIZE]
+    share = short_rate / unlimited_rate if unlimited_rate else math.nan
+    by_size = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if unlimited_rate else ""
+    suffices = bool(unlimited_rate) and bool(share >= SUFFICIENT_SHARE)
     note = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
     return Claim(
         id="interest-locality.small-list-suffices",
@@ -306,10 +310,14 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: ClaimKind) -> Claim:
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
         measured=f"mean hit rate {by_size}; {BUDDY_LIST_SIZE} has {share:.0%} of unlimited"
         f"{f' ({note})' if note else ''}"
-        if best
+        if unlimited_rate
         else "no hits",
         holds=suffices,
-        reason="" if suffices else f"{share:.0%} are less than {SUFFICIENT_SHARE:.0%}" if best else "there are no hits",
+        reason=""
+        if suffices
+        else f"{share:.0%} are less than {SUFFICIENT_SHARE:.0%}"
+        if unlimited_rate
+        else "there are no hits",
     )
 
 

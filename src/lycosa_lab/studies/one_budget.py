@@ -1,7 +1,8 @@
 """How to split one request budget between new pages and refetches of stored pages.
 
 Relevance is the ground truth of the world, not a classifier's, so that only the split is studied. Links to new pages
-are found only by refetching known pages.
+are found only by refetching known pages. Authorities are the most linked pages of the topic; a page is held while it is
+stored, and fresh while it has not changed since its last fetch.
 """
 
 from bisect import bisect_right
@@ -47,7 +48,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 ON_TOPIC, NEAR_TOPIC, OFF_TOPIC = 0.9, 0.4, 0.1  # relevance of pages of the topic, of its siblings, of the rest
-AUTHORITIES = 0.9  # quantile of the topic's in-links from which a page is an authority
+AUTHORITY_QUANTILE = 0.9  # of the topic's in-links from which a page is an authority
 UNKNOWN_RATE = 0.02  # changes per day, assumed until some page was fetched twice
 _NO_WORDS = FoldedWords(b"", stem="porter")
 
@@ -110,9 +111,9 @@ class DailyWorlds:
 class SimulatedCollection:
     """A collection in a simulated crawl: the stored pages, their histories, and the frontier."""
 
-    def __init__(self, days: DailyWorlds, topic: str, strategy: Strategy):
-        self._days, self.relevance = days, days.relevance(topic)
-        self._importance = self.relevance * days.standing
+    def __init__(self, daily_worlds: DailyWorlds, topic: str, strategy: Strategy):
+        self._daily_worlds, self.relevance = daily_worlds, daily_worlds.relevance(topic)
+        self._importance = self.relevance * daily_worlds.standing
         self._frontier = SequentialFrontier()
         self._loop = Loop(strategy, self._frontier)
         self.stale_from: dict[int, float] = {}  # of each stored page, the day from which its copy is outdated
@@ -140,7 +141,7 @@ class SimulatedCollection:
         return len(rows)
 
     def _fetch(self, candidate: Candidate, day: int) -> None:
-        does_exist = self._days.exists(day)[cast("int", candidate.url)]
+        does_exist = self._daily_worlds.exists(day)[cast("int", candidate.url)]
         fetch = Fetch(candidate.url, Outcome.OK if does_exist else Outcome.GONE, float(day))
         self._loop.step(candidate, fetch, self._assess)
 
@@ -151,13 +152,13 @@ class SimulatedCollection:
         if fetch.outcome is Outcome.GONE:
             self.stale_from.pop(number, None)
             return Visit(candidate, fetch, change=Change.VANISHED if is_refetch else None)
-        targets = cast("list[Url]", self._days.worlds[day].links_of(number).targets.tolist())
+        targets = cast("list[Url]", self._daily_worlds.worlds[day].links_of(number).targets.tolist())
         visit = Visit(
             candidate,
             fetch,
             Page(url, "", "", "", _NO_WORDS, tuple(map(Link, targets))),
             float(self.relevance[number]),
-            standing=float(self._days.standing[number]),
+            standing=float(self._daily_worlds.standing[number]),
         )
         has_changed = self.stale_from.get(number, np.inf) <= day
         if is_refetch:
@@ -167,12 +168,12 @@ class SimulatedCollection:
             visit = replace(visit, change=change, new_links=new_links)
         self._links[number] = frozenset(targets)
         self._observations.append(Observation(url, fetch.at, changed=has_changed))
-        self.stale_from[number] = self._days.next_change(number, day)
+        self.stale_from[number] = self._daily_worlds.next_change(number, day)
         return visit
 
 
 def simulate_budget_split(
-    days: DailyWorlds,
+    daily_worlds: DailyWorlds,
     topic: str,
     seeds: Sequence[int],
     *,
@@ -188,14 +189,18 @@ def simulate_budget_split(
 
     Each request is for a new page with probability `expand`, otherwise for a stored page; if one kind has nothing left
     to fetch, the other gets its requests.
+
+    seeds: numbers of the pages from which it starts.
+    measured_from: the first day of which the collection counts.
+    seed: of the random choices.
     """
     rng = np.random.default_rng(seed)
-    collection = SimulatedCollection(days, topic, strategy)
+    collection = SimulatedCollection(daily_worlds, topic, strategy)
     collection.start(seeds)
     while len(collection.stale_from) < start_pages and collection.expand(0):
         pass
     measured = []
-    for day in range(1, days.last + 1):
+    for day in range(1, daily_worlds.last + 1):
         refetches = requests - int(rng.binomial(requests, expand))
         spent = collection.refresh(policy, day, refetches)
         while spent < requests and collection.expand(day):
@@ -203,33 +208,37 @@ def simulate_budget_split(
         if spent < requests:
             collection.refresh(policy, day, requests - spent)
         if day >= measured_from:
-            measured.append(_fresh(collection, days, day))
-    held, fresh, value = (float(column) for column in np.mean(np.array(measured), axis=0))
-    return {"held": held, "fresh": fresh, "worth": value, **_authorities(collection, days)}
+            measured.append(_holdings(collection, daily_worlds, day))
+    held, fresh, worth = (float(column) for column in np.mean(np.array(measured), axis=0))
+    return {"held": held, "fresh": fresh, "worth": worth, **_authorities(collection, daily_worlds)}
 
 
-def _fresh(collection: SimulatedCollection, days: DailyWorlds, day: int) -> tuple[int, int, float]:
-    """The number of stored relevant pages that exist, of fresh ones among them, and the total standing of these."""
+def _holdings(collection: SimulatedCollection, daily_worlds: DailyWorlds, day: int) -> tuple[int, int, float]:
+    """Of a day: the number of stored relevant pages that exist, of fresh ones among them, and the sum of the standing
+    of these."""
     numbers = np.array(list(collection.stale_from), dtype=np.int64)
     stale_from = np.array(list(collection.stale_from.values()))
-    good = (collection.relevance[numbers] >= RELEVANT) & days.exists(day)[numbers]
+    good = (collection.relevance[numbers] >= RELEVANT) & daily_worlds.exists(day)[numbers]
     fresh = good & (stale_from > day)
-    return int(good.sum()), int(fresh.sum()), float(days.standing[numbers[fresh]].sum())
+    return int(good.sum()), int(fresh.sum()), float(daily_worlds.standing[numbers[fresh]].sum())
 
 
-def _authorities(collection: SimulatedCollection, days: DailyWorlds) -> dict[str, JsonValue]:
-    """The share of the topic's authorities that are stored at the end, and of those born since the start."""
-    in_links, on_topic = days.end.plan.in_links, (collection.relevance >= RELEVANT) & days.exists(days.last)
-    are_authorities = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITIES))
+def _authorities(collection: SimulatedCollection, daily_worlds: DailyWorlds) -> dict[str, JsonValue]:
+    """The share of the topic's authorities that are stored at the end, and of those created since the start."""
+    in_links = daily_worlds.end.plan.in_links
+    on_topic = (collection.relevance >= RELEVANT) & daily_worlds.exists(daily_worlds.last)
+    are_authorities = on_topic & (in_links >= np.quantile(in_links[on_topic], AUTHORITY_QUANTILE))
     held = np.zeros(len(are_authorities), dtype=np.bool_)
     held[list(collection.stale_from)] = True
-    is_new = np.arange(len(are_authorities)) >= len(days.worlds[0].plan)
+    is_new = np.arange(len(are_authorities)) >= len(daily_worlds.worlds[0].plan)
     return {
         "authorities": float(held[are_authorities].mean()),
         "new_authorities": float(held[are_authorities & is_new].mean()) if (are_authorities & is_new).any() else None,
     }
 
 
+# Of the relevant pages: standing of the fresh ones summed, numbers of fresh and of stored ones, and the share of the
+# stored ones that is fresh; of the authorities, and of those created since the start: the share that is stored.
 MEASURES = ("worth", "fresh", "held", "freshness", "authorities", "new_authorities")
 CURVES = {"pages fresh": "freshness", "authorities held": "authorities", "new ones held": "new_authorities"}
 SUFFICIENT_SHARE = 0.95  # of the value at the best share
@@ -244,8 +253,8 @@ class OneBudget:
             "topics": 3,
             "start_pages": 150,
             "days": 60,
-            "budgets": [0.05, 0.1, 0.2],
-            "expand": [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0],
+            "budgets": [0.05, 0.1, 0.2],  # requests a day, as a share of the pages at the start
+            "expand": [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0],  # shares of requests for new pages
         },
         "paper": {
             "world_pages": 20_000,
@@ -272,11 +281,11 @@ class OneBudget:
         return DailyWorlds(require_synthetic(world), size["days"]), size
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
-        days, size = prepared
+        daily_worlds, size = prepared
         (topic,) = (each for each in topics_of(world, size["topics"]) if each.name == job["topic"])
-        numbers = [days.worlds[0].number(url) for url in topic.seeds]
-        shared = simulate_budget_split(
-            days,
+        numbers = [daily_worlds.worlds[0].number(url) for url in topic.seeds]
+        measured = simulate_budget_split(
+            daily_worlds,
             topic.name,
             [number for number in numbers if number is not None],
             strategy=Utility(),
@@ -287,7 +296,7 @@ class OneBudget:
             measured_from=size["days"] - size["days"] // 4,
             seed=job["seed"],
         )
-        return {**job, **shared, "freshness": shared["fresh"] / max(1.0, shared["held"])}
+        return {**job, **measured, "freshness": measured["fresh"] / max(1.0, measured["held"])}
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         rows = _rows(outcomes)
@@ -304,13 +313,13 @@ def _rows(outcomes: Sequence[JsonValue]) -> list[Row]:
     for budget, expand in dict.fromkeys((each["budget"], each["expand"]) for each in outcomes):
         same = [each for each in outcomes if (each["budget"], each["expand"]) == (budget, expand)]
         known = {name: [each[name] for each in same if each[name] is not None] for name in MEASURES}
-        value = summary(known["worth"])
+        worth = summary(known["worth"])
         rows.append(
             {
                 "budget": budget,
                 "expand": expand,
                 **{name: rounded(summary(values).mean) for name, values in known.items()},
-                "worth_standard_error": rounded(value.standard_error),
+                "worth_standard_error": rounded(worth.standard_error),
                 "topics": len(same),
             }
         )

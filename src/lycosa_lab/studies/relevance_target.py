@@ -1,4 +1,7 @@
-"""The effect of the target of `hunter`: maximise standing, subject to a mean relevance."""
+"""The effect of the target T of the strategy `hunter`: maximise standing, subject to a mean relevance of T.
+
+`adaptive`, the strategy of a paper, has such a target too. Status is ln(1 + in-links), standing the same from 0 to 1.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,10 +26,8 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 TARGETS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.0)
 TOLERANCE = 0.05  # by which mean relevance may miss a reachable target
 RELEVANCE, STATUS = "share of pages on the topic", "mean ln(1 + in-links)"  # both by the truth of the world
-JUDGED_RELEVANCE, RECENT_RELEVANCE = (
-    "mean relevance",
-    f"mean relevance of the last {WINDOW} pages",
-)  # both as the crawler judges
+# Both as the crawler judges:
+JUDGED_RELEVANCE, RECENT_RELEVANCE = "mean relevance", f"mean relevance of the last {WINDOW} pages"
 MEASURES = (RELEVANCE, STATUS, JUDGED_RELEVANCE, RECENT_RELEVANCE)
 
 
@@ -49,6 +50,7 @@ class RelevanceTargetStudy:
     name = "relevance-target"
     summary = "Whether a lower target of relevance gives pages of higher standing, and whether the target is met."
     scales: Mapping[str, Size] = {
+        # explored: pages of each topic from which the scale of standing is taken
         "small": {"worlds": 24, "pages": 500, "examples": 40, "explored": 60, "world_pages": 12_000, "topics": 6},
         "paper": {"worlds": 40, "pages": 2_000, "examples": 60, "explored": 100, "world_pages": 60_000, "topics": 10},
     }
@@ -123,6 +125,7 @@ class _TopicAtTargets:
         return {
             **measured,
             "α": 1.0 if strategy.alpha is None else rounded(strategy.alpha),
+            # Whether the crawl could still meet the target at its end:
             "in reach": strategy.target is not None and strategy.target.is_attainable,
         }
 
@@ -224,7 +227,7 @@ def _out_of_reach(outcomes: Sequence[JsonValue]) -> Claim:
     )
 
 
-def _figure(scores: Mapping[str, Scores], crawls: int, size: Size) -> Figure:
+def _figure(scores: Mapping[str, Scores], crawl_count: int, size: Size) -> Figure:
     series = []
     for name, settings in (("hunter", SETTINGS), ("adaptive", ADAPTIVE)):
         relevance, status = ([summary(scores[measure][each]) for each in settings] for measure in (RELEVANCE, STATUS))
@@ -232,7 +235,8 @@ def _figure(scores: Mapping[str, Scores], crawls: int, size: Size) -> Figure:
         series.append(Series(name, points, errors=[each.standard_error for each in status]))
     return Figure(
         "Relevance against standing, by target",
-        f"{crawls} crawls of {size['pages']} pages at each of the targets T = 1 (right), .9, .7, .5, .3 and 0 (left) by"
-        " each strategy: truth of the world, means, and standard errors of the status; up and to the right is better.",
+        f"{crawl_count} crawls of {size['pages']} pages at each of the targets T = 1 (right), .9, .7, .5, .3 and 0"
+        " (left) by each strategy: truth of the world, means, and standard errors of the status; up and to the right is"
+        " better.",
         line_chart(series, title="Relevance against standing, by target", x_title=RELEVANCE, y_title=STATUS),
     )

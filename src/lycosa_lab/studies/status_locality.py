@@ -1,6 +1,7 @@
 """Whether pages link to pages of similar standing.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 3.
+Status is ln(1 + in-links) of a page.
 """
 
 import random
@@ -19,8 +20,8 @@ from lycosa_lab.test_bed import InLinkCounts, in_links_of
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.calibration import DISTANCES, sample_pairs
 
-NEAR, FARTHER, AT_RANDOM = "1", ("2", "3"), "random"
-ALL, ACROSS = "all pairs", "across sites"
+NEAR, FARTHER, AT_RANDOM = "1", ("2", "3"), "random"  # distances between the pages of a pair, in links
+ALL, ACROSS = "all pairs", "across sites"  # which pairs are correlated
 NEGLIGIBLE_CORRELATION = 0.05  # a smaller correlation counts as none
 MIN_PAIRS = 50  # for a correlation
 
@@ -50,7 +51,9 @@ class StatusLocality:
         pairs = pairs_by_distance(world, sample=job["sample"], seed=job["seed"])
         return {
             "source": source.description,
-            "pairs": {distance: [_statuses(pair, source) for pair in level] for distance, level in pairs.items()},
+            "pairs": {
+                distance: [_statuses(pair, source) for pair in pairs_there] for distance, pairs_there in pairs.items()
+            },
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
@@ -92,9 +95,10 @@ def _statuses(pair: Pair, source: InLinkCounts) -> list[JsonValue]:
 
 
 def _correlations(pairs: Mapping[str, Sequence[Sequence[JsonValue]]], *, across: bool = False) -> Correlations:
+    """The correlations of pairs as `_statuses` gives them; with `across`, only of those on different sites."""
     found = {}
-    for distance, level in pairs.items():
-        known = [row for row in level if row[0] is not None and row[1] is not None and (row[2] or not across)]
+    for distance, rows in pairs.items():
+        known = [row for row in rows if row[0] is not None and row[1] is not None and (row[2] or not across)]
         if len(known) >= MIN_PAIRS:
             found[distance] = spearman([row[0] for row in known], [row[1] for row in known])
     return found

@@ -1,6 +1,7 @@
-"""Three crawlers, evaluated in three ways.
+"""Three crawlers, evaluated in three ways: by classifiers, by ranks in retrieval, and by similarity to the topic.
 
-Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
+Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001). The pool of a topic is the distinct
+pages that any of the crawlers has fetched; ranks and similarities are relative to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,7 @@ def prepare(shared: ComparisonInputs) -> TopicDrivenInputs:
 
 
 def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> JsonValue:
-    """All crawls of one topic and their measures."""
+    """All crawls of the topic of number `job`, and their measures."""
     shared = prepared.shared
     topic = shared.topics[job]
     crawls = crawls_of(CRAWLERS, topic, shared, job)
@@ -54,13 +55,13 @@ def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> JsonV
     points = points_along(shared.size["pages"], POINTS)
     return {
         "topic": topic.name,
-        "pooled": len(pool.urls),
+        "pooled": len(pool.urls),  # number of pages
         "crawlers": {
             name: {
                 "pages": len(steps),
                 "milliseconds": StrategyCpu.value(steps, truth),
                 "harvest": Harvest.value(steps, truth),
-                "accepted": {
+                "accepted": {  # share of the pages, by classifier
                     assessor: sum(step.url in good for step in steps) / max(1, len(steps))
                     for assessor, good in accepted.items()
                 },

@@ -1,4 +1,4 @@
-"""Topicality and status of crawls that weigh the two differently.
+"""Topicality and status of crawls that weigh the two differently: α is the weight of topicality, 1 − α that of status.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 5.
 """

@@ -53,11 +53,11 @@ class LinkShares:
 
 
 class _Neighbours:
-    """Links grouped by one of their ends, to sample the other end from."""
+    """Links grouped by one of their ends, which is less than `node_count`, to sample the other end from."""
 
-    def __init__(self, ends: Ints, others: Ints, size: int):
-        self._starts = np.zeros(size + 1, np.int64)
-        np.cumsum(np.bincount(ends, minlength=size), out=self._starts[1:])
+    def __init__(self, ends: Ints, others: Ints, node_count: int):
+        self._starts = np.zeros(node_count + 1, np.int64)
+        np.cumsum(np.bincount(ends, minlength=node_count), out=self._starts[1:])
         self._others = others[np.argsort(ends, kind="stable")]
 
     def sample(self, nodes: Ints, rng: Generator) -> Ints:
@@ -94,8 +94,8 @@ def _link_targets(
     targets = np.zeros(len(sources), np.int64)
     size = int(max(blog_counts.max(), sources.max() + 1))
     cumulative = np.cumsum([shares.again, shares.onward, shares.back, shares.copied])
-    communities = int(community.max()) + 1
-    pool_by_community = _Neighbours(community[pool], pool, communities)
+    community_count = int(community.max()) + 1
+    pool_by_community = _Neighbours(community[pool], pool, community_count)
     round_begin = 0
     for round_number, round_end in enumerate(round_ends.tolist()):
         round_sources = sources[round_begin:round_end]
@@ -106,7 +106,7 @@ def _link_targets(
             in_links = _Neighbours(targets[:round_begin], sources[:round_begin], size)
             copy_start = min(int(copy_starts[round_number]), round_begin - 1)
             recent_targets = targets[copy_start:round_begin]
-            by_community = _Neighbours(community[sources[copy_start:round_begin]], recent_targets, communities)
+            by_community = _Neighbours(community[sources[copy_start:round_begin]], recent_targets, community_count)
             link_kinds = np.searchsorted(cumulative, rng.random(len(round_sources)), side="right")
             again, onward, backward, copied = (np.flatnonzero(link_kinds == link_kind) for link_kind in range(4))
             _fill_found(found, again, out_links.sample(round_sources[again], rng))
@@ -214,10 +214,10 @@ class BlogGraph(LinkGraph):
             raise ValueError("activity must be more than 1")
         rng = np.random.default_rng([seed, 5])
         shares = LinkShares(onward=onward, back=back, copied=copied, at_home=at_home)
-        count = _community_count(communities, nodes // 700)
-        share_options = {"onward": onward, "back": back, "copied": copied, "at_home": at_home, "communities": count}
-        options = {"seed": seed, **share_options, "activity": activity}
-        super().__init__(_grow(nodes, links, shares, activity, count, rng), options=options)
+        community_count = _community_count(communities, nodes // 700)
+        share_options = {"onward": onward, "back": back, "copied": copied, "at_home": at_home}
+        options = {"seed": seed, **share_options, "communities": community_count, "activity": activity}
+        super().__init__(_grow(nodes, links, shares, activity, community_count, rng), options=options)
 
     @classmethod
     def load(cls, folder: Path) -> LinkGraph:
@@ -226,12 +226,15 @@ class BlogGraph(LinkGraph):
         return world
 
 
-def _grow(size: int, links: int, shares: LinkShares, activity: float, communities: int, rng: Generator) -> Graph:
-    community = _sample_by_weight(_pareto(rng.random(communities), 2.0), size, rng)
+def _grow(
+    size: int, link_count: int, shares: LinkShares, activity: float, community_count: int, rng: Generator
+) -> Graph:
+    """A graph of `size` blogs; see `BlogGraph`."""
+    community = _sample_by_weight(_pareto(rng.random(community_count), 2.0), size, rng)  # of each blog
     weights = _pareto(rng.random(size), activity)
     linking_blogs = np.flatnonzero(rng.random(size) >= ONLY_LINKED)  # blogs that exist because they link
     linked_blogs = np.setdiff1d(np.arange(size), linking_blogs)
-    extra_sources = _sample_by_weight(weights, int((links - size) * OVERSAMPLING), rng)
+    extra_sources = _sample_by_weight(weights, int((link_count - size) * OVERSAMPLING), rng)
     births = np.arange(size) / size
     times = births[extra_sources] + (1.0 - births[extra_sources]) * rng.random(len(extra_sources))
     sources = np.concatenate([linking_blogs, _sample_by_weight(weights, len(linked_blogs), rng), extra_sources])
@@ -250,29 +253,29 @@ def _grow(size: int, links: int, shares: LinkShares, activity: float, communitie
     targets = np.where(fixed_targets >= 0, fixed_targets, targets)
     is_needed = np.zeros(len(order), np.bool_)
     is_needed[np.flatnonzero(order < size)] = True
-    sources, targets = _distinct(sources, targets, is_needed, size, links, rng)
+    sources, targets = _distinct(sources, targets, is_needed, size, link_count, rng)
     shuffled = rng.permutation(size)
     sources, targets = shuffled[sources], shuffled[targets]
-    order = np.lexsort((rng.random(links), sources))
+    order = np.lexsort((rng.random(link_count), sources))
     return graph_from_edges(sources[order].astype(np.int32), targets[order].astype(np.int32), size)
 
 
 def _distinct(
-    sources: Ints, targets: Ints, is_needed: NDArray[np.bool_], size: int, links: int, rng: Generator
+    sources: Ints, targets: Ints, is_needed: NDArray[np.bool_], size: int, link_count: int, rng: Generator
 ) -> tuple[Ints, Ints]:
-    """`links` distinct links, the needed ones among them, without self-links."""
+    """`link_count` distinct links among `size` blogs, the needed ones among them, without self-links."""
     is_self_link = (sources == targets) & is_needed
     targets = np.where(is_self_link, (targets + 1 + rng.integers(size - 1, size=len(targets))) % size, targets)
     keys = sources * size + targets
     keys, is_needed = keys[sources != targets], is_needed[sources != targets]
     needed = np.unique(keys[is_needed])
     others = np.setdiff1d(keys[~is_needed], needed)
-    while len(needed) + len(others) < links:
-        missing = 2 * (links - len(needed) - len(others))
+    while len(needed) + len(others) < link_count:
+        missing = 2 * (link_count - len(needed) - len(others))
         ends = rng.integers(size, size=(2, missing))
         found = (ends[0] * size + ends[1])[ends[0] != ends[1]]
         others = np.union1d(others, np.setdiff1d(found, needed))
-    kept = np.concatenate([needed, rng.permutation(others)[: links - len(needed)]])
+    kept = np.concatenate([needed, rng.permutation(others)[: link_count - len(needed)]])
     return kept // size, kept % size
 
 
@@ -333,7 +336,7 @@ class BlogPosts(TimedLinkGraph):
             raise ValueError("activity and renown must be more than 1")
         if not (0 <= newcomers <= 1 and 0 <= departures <= 1 and 0 < linkers <= 1):
             raise ValueError("newcomers, departures and linkers must be from 0 to 1")
-        count = _community_count(communities, nodes // 30_000)
+        community_count = _community_count(communities, nodes // 30_000)
         share_options = {"again": again, "onward": onward, "back": back, "copied": copied, "at_home": at_home}
         shares = LinkShares(**share_options)
         rng = np.random.default_rng([seed, 6])
@@ -343,9 +346,9 @@ class BlogPosts(TimedLinkGraph):
         is_linker = rng.random(nodes) < linkers
         is_linker[rng.integers(nodes)] = True  # there is at least one
         rates = np.where(is_linker, _pareto(quantiles[0], activity), 0.0)
-        community = _sample_by_weight(_pareto(rng.random(count), 2.0), nodes, rng)
+        community = _sample_by_weight(_pareto(rng.random(community_count), 2.0), nodes, rng)
         timed = _simulate_posts(links, days, lifetimes, popularity, rates, community, shares, rng)
-        lifetime_options = {"newcomers": newcomers, "departures": departures, "communities": count}
+        lifetime_options = {"newcomers": newcomers, "departures": departures, "communities": community_count}
         given: dict[str, JsonValue] = {"nodes": nodes, "links": links, "days": days, "communities": communities}
         options = {
             "seed": seed,
@@ -372,7 +375,7 @@ def _lifetimes(size: int, days: float, newcomers: float, departures: float, rng:
 
 
 def _simulate_posts(
-    links: int,
+    link_count: int,
     days: float,
     lifetimes: tuple[Floats, Floats],
     popularity: Floats,
@@ -381,17 +384,23 @@ def _simulate_posts(
     shares: LinkShares,
     rng: Generator,
 ) -> TimedLinks:
+    """`link_count` links of the days that are observed.
+
+    lifetimes: as of `_lifetimes`.
+    rates: of each blog, in proportion to its links per day; 0 for those that do not link.
+    community: the number of the community of each blog.
+    """
     births, ends = lifetimes
     size, durations = len(births), ends - births
     observed = np.minimum(durations, ends.clip(0.0))  # days from the first day on
     if not (rates * observed).any():
         raise ValueError("all linkers end before the first day; give more linkers or fewer departures")
     surplus = float((rates * durations).sum() / (rates * observed).sum())  # links simulated for each observed one
-    count = round(links * surplus * 1.02 + 6 * links**0.5) + 10
+    count = round(link_count * surplus * 1.02 + 6 * link_count**0.5) + 10
     sources = _sample_by_weight(rates * durations, count, rng)
     days_of_links = births[sources] + durations[sources] * rng.random(count)  # since the first day, negative before
     order = np.argsort(days_of_links, kind="stable")
-    order = np.delete(order, _sample_excess(days_of_links[order] >= 0, links, rng))
+    order = np.delete(order, _sample_excess(days_of_links[order] >= 0, link_count, rng))
     sources, days_of_links = sources[order], days_of_links[order]
     rounds = np.arange(-WARM_UP, days, 1 / ROUNDS_PER_DAY) + 1 / ROUNDS_PER_DAY
     round_ends = np.searchsorted(days_of_links, rounds, side="right")
@@ -409,10 +418,10 @@ def _simulate_posts(
     return sort_timed_links(shuffled[sources[kept]], shuffled[targets[kept]], times, size)
 
 
-def _sample_excess(is_observed: NDArray[np.bool_], links: int, rng: Generator) -> Ints:
-    """The indices of random observed links to drop, so that `links` of them are left."""
+def _sample_excess(is_observed: NDArray[np.bool_], link_count: int, rng: Generator) -> Ints:
+    """The indices of random observed links to drop, so that `link_count` of them are left."""
     observed = np.flatnonzero(is_observed)
-    return rng.choice(observed, max(0, len(observed) - links), replace=False)
+    return rng.choice(observed, max(0, len(observed) - link_count), replace=False)
 
 
 def _with_daily_cycle(moments: Floats) -> Floats:

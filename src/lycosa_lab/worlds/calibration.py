@@ -1,7 +1,8 @@
 """How similar a world is to the Web: published statistics of the Web, measured on the world.
 
-Status locality is measured as by Pant and Srinivasan (Status Locality on the Web, 2013): links are sampled level by
-level from random roots, so that a distance is an upper bound.
+Standing is here ln(1 + in-links), as of `StudyWorld.standing_of`. Status locality is measured as by Pant and Srinivasan
+(Status Locality on the Web, 2013): links are sampled level by level from random roots, so that a distance is an upper
+bound.
 """
 
 import random
@@ -86,7 +87,7 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 def similarity(one: Page, other: Page, background: Background) -> float:
-    """Cosine of the tf-idf vectors of two pages."""
+    """Cosine of the tf-idf vectors of two pages; `background` gives the idf."""
     vectors = [
         (codes, counts * background.idf(codes)) for codes, counts in (one.words.term_counts, other.words.term_counts)
     ]
@@ -185,12 +186,12 @@ def _similarity_statistics(
 
 
 def _classifier_statistics(
-    world: StudyWorld, urls: Sequence[Url], pages_read: Sequence[Page], topics: int, rng: random.Random, seed: int
+    world: StudyWorld, urls: Sequence[Url], pages_read: Sequence[Page], topic_count: int, rng: random.Random, seed: int
 ) -> Iterator[Statistic]:
     names = [category.name for category in world.directory()]
     if len(names) < 2:
         return
-    wanted = rng.sample(names, min(topics, len(names)))
+    wanted = rng.sample(names, min(topic_count, len(names)))
     good = _one_of_each_site(world, rng.sample(urls, len(urls)), wanted)
     rates = [_accuracy(world, name, good[name], pages_read, seed) for name in wanted]
     known = [rate for rate in rates if rate is not None]
@@ -221,11 +222,11 @@ def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[st
     return found
 
 
-def _accuracy(world: StudyWorld, name: str, good: Halves, pages_read: Sequence[Page], seed: int) -> float | None:
+def _accuracy(world: StudyWorld, topic: str, good: Halves, pages_read: Sequence[Page], seed: int) -> float | None:
     """Accuracy of a classifier on pages of sites it was not trained on, half of them on topic."""
     others: tuple[dict[str, Page], dict[str, Page]] = ({}, {})
     for page in pages_read:
-        if world.topic(page.url) not in (None, name):
+        if world.topic(page.url) not in (None, topic):
             site = site_of(page.url)
             others[key_of(site) % 2].setdefault(site, page)
     count = min(map(len, (*good, *others)))

@@ -54,7 +54,7 @@ class PageStore(Mapping[Url, bytes]):
         self.fingerprint = fingerprint
         self._source = source  # named in error messages
         self._packed = packed
-        self._ends = ends
+        self._ends = ends  # in `packed`, of each compressed page
         self._starts = [0, *ends[:-1]]
         self._number = {url: number for number, url in enumerate(urls)}
 
@@ -111,6 +111,8 @@ class PageStore(Mapping[Url, bytes]):
 
 
 class _Index(msgspec.Struct):
+    """The pages of a store in order, with their lengths as compressed."""
+
     urls: list[Url]
     lengths: list[int]
     fingerprint: str
@@ -270,7 +272,9 @@ class _DocumentsMetadata(msgspec.Struct):
 class Documents(DocumentWorld):
     """HTML files of a folder or a tar, mounted as one host.
 
-    hosts: "folders" mounts each top-level folder as a host of its name.
+    path: the folder or tar.
+    host: the name of that host.
+    hosts: "folders" mounts each top-level folder as a host of its name; `host` then has the files that are in none.
     topics: "folders" makes the folders of pages their categories.
     """
 

@@ -44,9 +44,11 @@ class FileSharing(PeerNetwork):
     """Peers on an overlay: consumers, who download, and providers, who have files; all of them have interests.
 
     Fitted to published measurements of one week of Kazaa (how many queries people send, how many different providers
-    serve them, how often they return to one) and to the cost of random walks in a simulation of it.
+    serve them, how often they return to one) and to the cost of random walks in a simulation of it. Files are the items
+    of `Sharing`.
     Shao: Exploring social networks in computer systems (Princeton University 2007), sections 5.2 and 5.4.
 
+    consumers, providers: numbers of them.
     queries: mean number of queries of a consumer, each of whom sends `least_queries` or more; None: as measured.
     files, categories, library: numbers of files that several peers may have, of categories, and of files of a provider
         on average.
@@ -159,32 +161,33 @@ class FileCatalog(Struct, frozen=True):
         return files
 
 
-def make_files(count: int, categories: int, skew: float) -> FileCatalog:
+def make_files(count: int, category_count: int, skew: float) -> FileCatalog:
     """`count` files, evenly distributed over categories."""
-    return FileCatalog(np.linspace(0, count, categories + 1).round().astype(np.int64), skew)
+    return FileCatalog(np.linspace(0, count, category_count + 1).round().astype(np.int64), skew)
 
 
-def sample_interests(peers: int, categories: int, *, minimum: int, rng: Generator) -> RaggedArray:
+def sample_interests(peer_count: int, category_count: int, *, minimum: int, rng: Generator) -> RaggedArray:
     """`minimum` or more distinct categories for each peer, the k-th category with weight 1 / k^CATEGORY_SKEW."""
-    minimum = min(minimum, categories)
-    cumulative = np.cumsum(np.arange(1, categories + 1) ** -CATEGORY_SKEW)
-    wanted = np.minimum(minimum + rng.geometric(1.0 - MORE_INTERESTS, size=peers) - 1, categories)
+    minimum = min(minimum, category_count)
+    cumulative = np.cumsum(np.arange(1, category_count + 1) ** -CATEGORY_SKEW)
+    wanted = np.minimum(minimum + rng.geometric(1.0 - MORE_INTERESTS, size=peer_count) - 1, category_count)
     owners, liked = np.zeros(0, np.int64), np.zeros(0, np.int64)
     missing = wanted
-    rows = group_by_row(owners, liked, peers)
+    rows = group_by_row(owners, liked, peer_count)
     while missing.any():  # duplicates are drawn again
-        lacking = np.repeat(np.arange(peers), missing)
+        lacking = np.repeat(np.arange(peer_count), missing)
         drawn = np.searchsorted(cumulative, rng.random(len(lacking)) * cumulative[-1], side="right")
-        owners, liked = np.concatenate([owners, lacking]), np.concatenate([liked, np.minimum(drawn, categories - 1)])
-        rows = group_distinct(owners, liked, peers, categories)
+        owners = np.concatenate([owners, lacking])
+        liked = np.concatenate([liked, np.minimum(drawn, category_count - 1)])
+        rows = group_distinct(owners, liked, peer_count, category_count)
         missing = wanted - rows.lengths()
     return rows
 
 
-def _sample_library_sizes(peers: int, mean: float, spread: float, rng: Generator) -> Floats:
+def _sample_library_sizes(peer_count: int, mean: float, spread: float, rng: Generator) -> Floats:
     """How many files each peer has: log-normal, at least one; `spread` is the standard deviation of the logarithm."""
     median = mean / np.exp(spread**2 / 2)
-    sizes: Floats = np.maximum(1.0, median * np.exp(spread * rng.standard_normal(peers)))
+    sizes: Floats = np.maximum(1.0, median * np.exp(spread * rng.standard_normal(peer_count)))
     return sizes
 
 
@@ -213,10 +216,10 @@ def _sample_libraries(
 # Downloads
 
 
-def _sample_query_counts(people: int, *, minimum: int, mean: float | None, rng: Generator) -> Ints:
+def _sample_query_counts(person_count: int, *, minimum: int, mean: float | None, rng: Generator) -> Ints:
     """The number of queries of each person: a power law from `minimum` on, with the exponent that gives `mean`."""
     exponent = QUERY_EXPONENT if mean is None else minimum / (mean - minimum + 0.5)
-    counts = np.floor(minimum * (1.0 - rng.random(people)) ** (-1.0 / exponent))
+    counts = np.floor(minimum * (1.0 - rng.random(person_count)) ** (-1.0 / exponent))
     return np.minimum(counts, MAX_QUERIES).astype(np.int64)
 
 
@@ -236,6 +239,9 @@ def _simulate_downloads(
     With a probability of their own, consumers try a new provider; otherwise they return to one that served them, in
     proportion to how often it did. A new provider is drawn, in proportion to its files, from those that have files of
     one of the consumer's interests. The file is any of that provider's in the category that was not downloaded before.
+
+    consumers: how many.
+    counts: of the queries of each.
     """
     providers = _Providers(consumers, libraries, catalog)
     few, many = (rng.beta(*shape, size=consumers) for shape in (NOVELTY_FEW, NOVELTY_MANY))
@@ -267,8 +273,9 @@ class _Providers:
         begins = np.searchsorted(category[order], np.arange(len(catalog.category_starts)))
         # Reading single numbers is faster from memory views and lists than from arrays.
         self._owners = owners[order].data  # one entry for each file, so that providers are drawn by their files
-        self._begins, self._firsts = begins.tolist(), catalog.category_starts.tolist()
-        self._offsets, self.items = libraries.offsets.data, libraries.values.data
+        self._begins = begins.tolist()  # of each category: its first entry in `_owners`
+        self._firsts = catalog.category_starts.tolist()  # of each category: its first file
+        self._offsets, self.items = libraries.offsets.data, libraries.values.data  # the files of all peers, in turn
 
     def draw(self, category: int, u: float) -> tuple[int, int, int] | None:
         """A provider of a category, by a uniform draw `u` from 0 to 1, and the range of `items` that are its files in

@@ -249,7 +249,7 @@ class _GeneratedHosts(Collection[Host]):
 
 class _GraphMetadata(msgspec.Struct):
     options: dict[str, JsonValue]
-    names: list[str] | None = None
+    names: list[str] | None = None  # of the nodes, if they are texts
 
 
 def _generated_url(number: int) -> Url:

@@ -22,7 +22,7 @@ from .peer_networks import (
 )
 
 LISTENS, FRIENDS, TAGS = "user_artists", "user_friends", "user_taggedartists"
-_COLUMNS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}  # of each file
+_COLUMNS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}  # number of columns of each file
 _MAX_LINE = 10_000  # bytes
 INTERESTS = 10  # of a person: the tags they use most
 
@@ -32,12 +32,13 @@ class Lastfm(PeerNetwork):
 
     The library of a person is the artists they listened to most. They are taken to have downloaded the other artists
     they tagged, in order of the date of the first tag, spread over a week. The provider is not recorded: it is drawn
-    uniformly from those who have the artist, so that no interest locality is put in.
+    uniformly from those who have the artist, so that the data favour no provider of similar interests.
 
     Cantador, Brusilovsky, Kuflik: HetRec 2011.
 
     path: the folder with user_artists.dat, user_friends.dat and user_taggedartists.dat, plain or gzipped; the names may
         have a prefix.
+    neighbours: the least number of neighbours of a person; where friends are fewer, links are added.
     """
 
     name = "lastfm"
@@ -54,13 +55,13 @@ class Lastfm(PeerNetwork):
         artists = np.unique(np.concatenate([listens[:, 1], tags[:, 1]]))
         listener, tagger = (people.searchsorted(rows[:, 0]) for rows in (listens, tags))
         heard, tagged = (artists.searchsorted(rows[:, 1]) for rows in (listens, tags))
-        size, items = len(people), len(artists)
-        libraries = group_distinct(listener, heard, size, items)
+        size, item_count = len(people), len(artists)
+        libraries = group_distinct(listener, heard, size, item_count)
         tag_ids, category = np.unique(tags[:, 2], return_inverse=True)
         interests = _most_used_tags(tagger, category, size, len(tag_ids))
-        trace = _downloads(tagger, tagged, _days(tags), libraries, items, rng)
+        trace = _downloads(tagger, tagged, _days(tags), libraries, item_count, rng)
         graph = undirected(people.searchsorted(friends[:, 0]), people.searchsorted(friends[:, 1]), size)
-        sharing = Sharing(libraries, interests, len(tag_ids), items, trace)
+        sharing = Sharing(libraries, interests, len(tag_ids), item_count, trace)
         options = {"neighbours": neighbours, "seed": seed}
         super().__init__(with_min_degree(graph, min_degree=neighbours, rng=rng), sharing, options=options)
 
@@ -73,7 +74,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _read_numbers(path: Path, width: int) -> Ints:
-    """The rows of whole numbers below the header line."""
+    """The rows of `width` whole numbers below the header line."""
     rows = []
     try:
         with path.open("rb") as file:
@@ -102,26 +103,30 @@ def _days(tags: Ints) -> Ints:
     )
 
 
-def _most_used_tags(people: Ints, tags: Ints, size: int, width: int) -> RaggedArray:
-    """The INTERESTS tags that each person used most often, of `width` tags."""
-    keys, counts = np.unique(people * width + tags, return_counts=True)
-    order = np.lexsort((keys, -counts, keys // width))
+def _most_used_tags(people: Ints, tags: Ints, person_count: int, tag_count: int) -> RaggedArray:
+    """The INTERESTS tags that each person used most often, by the person and the tag of each use."""
+    keys, counts = np.unique(people * tag_count + tags, return_counts=True)
+    order = np.lexsort((keys, -counts, keys // tag_count))
     keys = keys[order]
-    person = keys // width
+    person = keys // tag_count
     begins = np.searchsorted(person, person)  # the first row of the same person
     is_kept = np.arange(len(keys)) - begins < INTERESTS
-    return group_distinct(person[is_kept], keys[is_kept] % width, size, width)
+    return group_distinct(person[is_kept], keys[is_kept] % tag_count, person_count, tag_count)
 
 
-def _downloads(people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, items: int, rng: Generator) -> Trace:
-    owned = np.repeat(np.arange(len(libraries)), libraries.lengths()) * items + libraries.values
+def _downloads(
+    people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, item_count: int, rng: Generator
+) -> Trace:
+    """The downloads that tags stand for, by person, artist and day of each tag: the first of a person for an artist who
+    is in the library of others and not in their own."""
+    owned = np.repeat(np.arange(len(libraries)), libraries.lengths()) * item_count + libraries.values
     order = np.argsort(days, kind="stable")
-    keys = (people * items + artists)[order]
+    keys = (people * item_count + artists)[order]
     _, first_rows = np.unique(keys, return_index=True)
     rows = order[np.sort(first_rows)]
     consumers, downloaded = people[rows], artists[rows]
-    holders = libraries.transposed(items)
-    is_download = (holders.lengths()[downloaded] > 0) & ~np.isin(consumers * items + downloaded, owned)
+    holders = libraries.transposed(item_count)
+    is_download = (holders.lengths()[downloaded] > 0) & ~np.isin(consumers * item_count + downloaded, owned)
     consumers, downloaded = consumers[is_download], downloaded[is_download]
     indices = holders.offsets[downloaded] + (rng.random(len(downloaded)) * holders.lengths()[downloaded]).astype(
         np.int64

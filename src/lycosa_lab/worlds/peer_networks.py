@@ -62,7 +62,7 @@ class Trace(Struct, frozen=True):
     consumers: Ints
     items: Ints
     providers: Ints
-    times: Floats  # seconds since the first day
+    times: Floats  # seconds since the beginning of the first day
 
     def __len__(self) -> int:
         """How many downloads there are."""
@@ -78,8 +78,8 @@ class Sharing(Struct, frozen=True):
 
     libraries: RaggedArray  # items of each peer, sorted
     interests: RaggedArray  # categories of each peer, sorted
-    categories: int
-    items: int
+    category_count: int
+    item_count: int
     trace: Trace
     category_starts: Ints | None = None  # first item of each category, and the end; None if not ordered by category
 
@@ -96,7 +96,7 @@ class Sharing(Struct, frozen=True):
 
     def holders(self) -> RaggedArray:
         """The peers that have each item."""
-        return self.libraries.transposed(self.items)
+        return self.libraries.transposed(self.item_count)
 
 
 class PeerNetwork(LinkGraph):
@@ -116,7 +116,7 @@ class PeerNetwork(LinkGraph):
             "with_files": int((sharing.libraries.lengths() > 0).sum()),
             "with_queries": len(np.unique(sharing.trace.consumers)),
             "downloads": len(sharing.trace),
-            "items": sharing.items,
+            "items": sharing.item_count,
             "copies": len(sharing.libraries.values),
         }
         return {**super().facts, **counts}
@@ -130,7 +130,7 @@ class PeerNetwork(LinkGraph):
             library_values=sharing.libraries.values,
             interest_offsets=sharing.interests.offsets,
             interest_values=sharing.interests.values,
-            sizes=np.array([sharing.categories, sharing.items]),
+            sizes=np.array([sharing.category_count, sharing.item_count]),
             consumers=trace.consumers,
             items=trace.items,
             providers=trace.providers,
@@ -140,20 +140,20 @@ class PeerNetwork(LinkGraph):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        graph = LinkGraph.load(folder)
+        link_graph = LinkGraph.load(folder)
         try:
             with np.load(folder / _SHARING) as saved:
                 libraries, interests = (
                     RaggedArray(saved[f"{name}_offsets"], saved[f"{name}_values"]) for name in ("library", "interest")
                 )
-                categories, items = saved["sizes"].tolist()
+                category_count, item_count = saved["sizes"].tolist()
                 trace = Trace(*(saved[column] for column in ("consumers", "items", "providers", "times")))
                 category_starts = saved["firsts"] if len(saved["firsts"]) else None
         except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
             raise UsageError(f"{folder} holds no peers that can be read ({error}); make them again") from None
         world = cls.__new__(cls)
-        sharing = Sharing(libraries, interests, categories, items, trace, category_starts)
-        PeerNetwork.__init__(world, graph.graph, sharing, options=graph.options)
+        sharing = Sharing(libraries, interests, category_count, item_count, trace, category_starts)
+        PeerNetwork.__init__(world, link_graph.graph, sharing, options=link_graph.options)
         return world
 
 
@@ -161,20 +161,21 @@ class PeerNetwork(LinkGraph):
 
 
 def preferential_attachment(size: int, *, min_degree: int, rng: Generator) -> Graph:
-    """A random network grown peer by peer: each new peer links to `min_degree` others, in proportion to their degree.
+    """A random network of `size` peers, grown peer by peer: each new one links to `min_degree` others, drawn in
+    proportion to their degree.
 
     Barabási, Albert: Emergence of scaling in random networks (Science, 1999).
     """
     if not 1 <= min_degree < size:
         raise ValueError(f"the least number of neighbours must be from 1 to {size - 1}")
-    first = min_degree + 1  # the first peers are all linked to each other
-    link_count = first * min_degree // 2 + (size - first) * min_degree
+    initial_count = min_degree + 1  # peers that are all linked to each other
+    link_count = initial_count * min_degree // 2 + (size - initial_count) * min_degree
     ends = np.empty(2 * link_count, np.int64)  # both ends of every link: a uniform draw is a draw by degree
-    complete = [(one, other) for one in range(first) for other in range(one)]
-    count = 2 * len(complete)
+    complete = [(one, other) for one in range(initial_count) for other in range(one)]
+    count = 2 * len(complete)  # of the ends so far
     ends[:count] = np.array(complete, np.int64).ravel()
     draws = rng.random((size, min_degree))
-    for newcomer in range(first, size):
+    for newcomer in range(initial_count, size):
         chosen: list[int] = []
         for draw in draws[newcomer].tolist():
             peer = int(ends[int(draw * count)])

@@ -46,12 +46,12 @@ class TimedLinks(Struct, frozen=True):
     times: Floats  # seconds
     node_count: int
     names: Ints | None = None  # the numbers of the nodes in the file, if these leave gaps
-    self_links: int = 0  # left out: a node that links to itself
-    repeated: int = 0  # left out: the same link at the same time
+    self_links: int = 0  # number left out of links of a node to itself
+    repeated: int = 0  # number left out of links that occur again at the same time
 
 
 def sort_timed_links(
-    sources: Ints, targets: Ints, times: Floats, size: int, *, names: Ints | None = None
+    sources: Ints, targets: Ints, times: Floats, node_count: int, *, names: Ints | None = None
 ) -> TimedLinks:
     """Links sorted by time (equal times keep their order), without self-links and duplicates."""
     is_self_link = sources == targets
@@ -65,7 +65,7 @@ def sort_timed_links(
     kept = np.sort(order[is_new])  # the first of each
     kept = kept[np.argsort(times[kept], kind="stable")]
     return TimedLinks(
-        sources[kept], targets[kept], times[kept], size, names, int(is_self_link.sum()), len(order) - len(kept)
+        sources[kept], targets[kept], times[kept], node_count, names, int(is_self_link.sum()), len(order) - len(kept)
     )
 
 

@@ -132,10 +132,12 @@ def read_walks(path: Path, articles: Mapping[str, Url]) -> tuple[Access, ...]:
 
 
 class _Walk(NamedTuple):
+    """A walk of one person from article to article."""
+
     person: str
-    start: float
-    seconds: float
-    names: list[str]
+    start: float  # seconds since 1970
+    seconds: float  # that it took
+    names: list[str]  # of the articles
 
 
 def _walks(path: Path) -> Iterator[_Walk]:

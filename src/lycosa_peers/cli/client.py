@@ -99,22 +99,22 @@ class ClientOptions(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_peer(name: Path, options: ClientOptions) -> AsyncIterator[PeerClient]:
+async def open_peer(collection_path: Path, options: ClientOptions) -> AsyncIterator[PeerClient]:
     """The peer of a collection: the running one, else a temporary one."""
-    running = await _running_peer(name)
+    running = await _running_peer(collection_path)
     if running is None:
-        with open_for_reading(name) as collection:
-            claimed = await running_peer_or_lock(name)
+        with open_for_reading(collection_path) as collection:
+            claimed = await running_peer_or_lock(collection_path)
             if not isinstance(claimed, PeerClient):
                 with claimed:
-                    async with _temporary_peer(collection, PeerFolder(name), options) as temporary:
+                    async with _temporary_peer(collection, PeerFolder(collection_path), options) as temporary:
                         yield temporary
                 return
             running = claimed
     if options.joins or options.group or options.no_group:
-        raise UsageError(f"{name} is being served; give --join, --group and --no-group to lycosa peer serve")
-    if options.allow_private and not _settings(PeerFolder(name)).allow_private:
-        raise UsageError(f"{name} is being served without --allow-private; give it to lycosa peer serve")
+        raise UsageError(f"{collection_path} is being served; give --join, --group and --no-group to lycosa peer serve")
+    if options.allow_private and not _settings(PeerFolder(collection_path)).allow_private:
+        raise UsageError(f"{collection_path} is being served without --allow-private; give it to lycosa peer serve")
     yield running
 
 
@@ -150,31 +150,34 @@ async def _temporary_peer(
         await peer.end()
 
 
-async def running_peer_or_lock(name: Path) -> PeerClient | Lock:
+async def running_peer_or_lock(collection_path: Path) -> PeerClient | Lock:
     """The running peer of a collection, else its lock, which another command may hold briefly."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LOCK_SECONDS
-    while (lock := PeerFolder(name).lock()) is None:
-        running = await _running_peer(name)
+    while (lock := PeerFolder(collection_path).lock()) is None:
+        running = await _running_peer(collection_path)
         if running is not None:
             return running
         if loop.time() >= until:
-            raise CollectionError(f"another command uses the peer of {name}, or it is just starting; try again")
+            raise CollectionError(
+                f"another command uses the peer of {collection_path}, or it is just starting; try again"
+            )
         await asyncio.sleep(0.05)
     return lock
 
 
-async def peer_status(name: Path) -> dict[str, object]:
+async def peer_status(collection_path: Path) -> dict[str, object]:
     """The status of the peer of a collection, whether it runs or not."""
-    folder, running = PeerFolder(name), await _running_peer(name)
+    folder, running = PeerFolder(collection_path), await _running_peer(collection_path)
     if running is not None:
         return await _status_of(running)
-    with open_for_reading(name) as collection:
+    with open_for_reading(collection_path) as collection:
         if folder.read(KEY_FILE) is None:
             raise UsageError(
-                f"{name} is not a peer yet; serve it with: lycosa peer serve {quoted(name)} --listen ADDR:PORT"
+                f"{collection_path} is not a peer yet;"
+                f" serve it with: lycosa peer serve {quoted(collection_path)} --listen ADDR:PORT"
             )
-        claimed = await running_peer_or_lock(name)
+        claimed = await running_peer_or_lock(collection_path)
         if isinstance(claimed, PeerClient):
             return await _status_of(claimed)
         with claimed:
@@ -192,8 +195,8 @@ def _settings(folder: PeerFolder) -> ServeSettings:
     return folder.read_json(SETTINGS_FILE, ServeSettings) or ServeSettings()
 
 
-async def _running_peer(name: Path) -> PeerClient | None:
-    folder = PeerFolder(name)
+async def _running_peer(collection_path: Path) -> PeerClient | None:
+    folder = PeerFolder(collection_path)
     replies = await ask_running_peer(folder, PeerRequest("show"))
     if replies is None:
         return None
@@ -202,7 +205,7 @@ async def _running_peer(name: Path) -> PeerClient | None:
     async def ask(request: PeerRequest) -> AsyncIterator[PeerReply]:
         replies = await ask_running_peer(folder, request)
         if replies is None:
-            raise LycosaError(f"the peer that served {name} has ended; try again")
+            raise LycosaError(f"the peer that served {collection_path} has ended; try again")
         async for reply in replies:
             yield reply
 

@@ -1,4 +1,4 @@
-"""A weight that adapts to a topicality target, compared with fixed weights.
+"""A weight α of relevance against standing that adapts to a target δ of topicality, compared with fixed weights.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 6 and
 7.1.
@@ -58,9 +58,9 @@ class AdaptiveUtility:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *QUANTILE_MATCHED, *ORACLE], pages=size["pages"])
         long = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["long_pages"], crawls_key="long")
-        other = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["pages"], crawls_key="other")
+        other_source = CrawlTables(outcomes, ADAPTIVE_AND_TOPIC_ONLY, pages=size["pages"], crawls_key="other")
         rows = tables.standard_tables(seed=seed)
-        for prefix, compared in (("long_", long), ("other_", other)):
+        for prefix, compared in (("long_", long), ("other_", other_source)):
             standard = compared.standard_tables(seed=seed)
             rows |= {f"{prefix}{name}": table for name, table in standard.items() if name != "curves"}
         return Findings(
@@ -76,7 +76,7 @@ class AdaptiveUtility:
                     "20 000 pages: advantage on status significant, still largely topical",
                 ),
                 status_above_topic_only(
-                    other,
+                    other_source,
                     "other-status-source",
                     "With the in-links of a second source, which found each link with probability .5, for learning and"
                     " for judging,",
@@ -90,7 +90,7 @@ class AdaptiveUtility:
             tables={
                 **rows,
                 "alpha": tables.alpha_rows(ADAPTIVE),
-                "front": front_rows(tables),
+                "front": front_rows(tables),  # topicality and status that can be had together
                 "models": tables.model_rows(),
             },
             figures=all_figures(tables, long),

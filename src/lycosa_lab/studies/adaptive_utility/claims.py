@@ -1,4 +1,9 @@
-"""The claims of Pant and Srinivasan (2013), sections 6 and 7.1, and two measurements beyond them."""
+"""The claims of Pant and Srinivasan (2013), sections 6 and 7.1, and two measurements beyond them.
+
+α is the weight of relevance against standing in the priority of a link, δ the target of topicality (the share of pages
+on the topic) to which it adapts, status the mean ln(1 + in-links) of the pages. Names in capitals are settings:
+strategies with their parameters.
+"""
 
 from collections.abc import Iterable, Sequence
 from math import isnan

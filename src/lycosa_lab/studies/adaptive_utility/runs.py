@@ -34,38 +34,43 @@ QUANTILE_MATCHED = [quantile_matched(target) for target in TARGETS]  # utilities
 QUANTILE_MATCHED_07, ORACLE_HALF = quantile_matched(0.7), oracle(0.5)
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
 ADAPTIVE_AND_TOPIC_ONLY = [ADAPTIVE_07, TOPIC_ONLY]
+# Kinds of crawlers: their settings.
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": QUANTILE_MATCHED, "knows the truth": ORACLE}
 
 
 def run_topic(bed: TestBed, number: int) -> JsonValue:
-    """All crawls of one topic and their measures."""
-    topic, pages, long = TopicCrawls(bed, bed.topics[number]), bed.size["pages"], bed.size["long_pages"]
-    runs = {alpha_label(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
-    runs |= {adaptive(target): topic.run(_published_variant(target), pages=pages) for target in TARGETS}
-    runs |= {quantile_matched(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
-    runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
-    other_runs = {
-        ADAPTIVE_07: topic.run(_published_variant(0.7), pages=pages, source=1),
+    """All crawls of the topic of this number, and their measures."""
+    crawls = TopicCrawls(bed, bed.topics[number])
+    pages, long_pages = bed.size["pages"], bed.size["long_pages"]
+    # By setting: the steps of its crawl, and α after each.
+    runs = {alpha_label(alpha): crawls.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
+    runs |= {adaptive(target): crawls.run(_published_variant(target), pages=pages) for target in TARGETS}
+    runs |= {quantile_matched(target): crawls.run(Adaptive(target=target), pages=pages) for target in TARGETS}
+    runs |= {oracle(alpha): crawls.run(_oracle(crawls, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
+    other_source_runs = {
+        ADAPTIVE_07: crawls.run(_published_variant(0.7), pages=pages, source_index=1),
         TOPIC_ONLY: runs[TOPIC_ONLY],  # independent of standing
     }
     return {
-        "topic": topic.examples.topic,
-        "crawls": {name: topic.measure(*run, pages=pages) for name, run in runs.items()},
-        "long": {
-            ADAPTIVE_07: topic.run_and_measure(_published_variant(0.7), pages=long),
-            TOPIC_ONLY: topic.run_and_measure(Utility(alpha=1.0), pages=long),
+        "topic": crawls.examples.topic,
+        "crawls": {setting: crawls.measure(*run, pages=pages) for setting, run in runs.items()},
+        "long": {  # crawls of more pages
+            ADAPTIVE_07: crawls.run_and_measure(_published_variant(0.7), pages=long_pages),
+            TOPIC_ONLY: crawls.run_and_measure(Utility(alpha=1.0), pages=long_pages),
         },
-        "other": {name: topic.measure(*run, pages=pages, source=1) for name, run in other_runs.items()},
-        "models": topic.model_quality(),
+        "other": {  # crawls by the second source of in-links
+            setting: crawls.measure(*run, pages=pages, source_index=1) for setting, run in other_source_runs.items()
+        },
+        "models": crawls.model_quality(),
     }
 
 
 def _published_variant(target: float) -> Adaptive:
-    return Adaptive(target=target, ranked_among=0)
+    return Adaptive(target=target, ranked_among=0)  # without quantile matching
 
 
-def _oracle(topic: TopicCrawls, alpha: float) -> "Oracle":
-    return Oracle(is_on_topic=topic.is_on_topic, standing=topic.true_standing, alpha=alpha)
+def _oracle(crawls: TopicCrawls, alpha: float) -> "Oracle":
+    return Oracle(is_on_topic=crawls.is_on_topic, standing=crawls.true_standing, alpha=alpha)
 
 
 class Oracle:
@@ -77,8 +82,8 @@ class Oracle:
     """
 
     name = "oracle"
-    scale: Literal["unit", "order"] = "unit"
-    exhaustive = True
+    scale: Literal["unit", "order"] = "unit"  # priorities are from 0 to 1
+    exhaustive = True  # it proposes every reachable URL
     uses_standing = False  # it has its own
 
     def __init__(self, *, is_on_topic: Callable[[Url], bool], standing: Callable[[Url], float], alpha: float):

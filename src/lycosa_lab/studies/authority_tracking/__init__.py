@@ -1,6 +1,10 @@
 """How well strategies keep up with the most linked pages while links come and go.
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
+
+The targets are the pages with the most links of the last `WINDOW` days. A crawl fetches new pages by a strategy, its
+expansion, and fetched pages again by a recrawl policy; `PAIRS` has all combinations. The lift of some pages is how much
+more likely they are targets than any page that has had a link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +25,7 @@ from .shared import WINDOW, TrackingInputs, day_length, inputs_of, is_default, r
 from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, point_row, run_rows, runs_of
 
 EXPAND = 0.5  # probability that a fetch is for a new page
-SOURCES = 5  # best linked pages that are fetched first, so that no crawl is stuck in a small component
+SOURCE_COUNT = 5  # best linked pages that are fetched first, so that no crawl is stuck in a small component
 
 
 class AuthorityTracking:
@@ -31,9 +35,9 @@ class AuthorityTracking:
         "small": {
             "nodes": 600_000,
             "links": 68_000,
-            "k": 75,
-            "nodes_a_target": 600,  # at least
-            "crawls": [20, 40, 100],
+            "k": 75,  # number of targets
+            "nodes_a_target": 600,  # at least; a smaller world has fewer targets
+            "crawls": [20, 40, 100],  # fetches a day
             "runs": 5,
         },
         "paper": {
@@ -58,7 +62,7 @@ class AuthorityTracking:
                 "expansion": expansion,
                 "policy": policy,
                 "seed": 1_000 * seed + 10 * run,
-                "world": run if has_default else 0,
+                "world": run if has_default else 0,  # index of the world among those of `prepare`
             }
             for crawls in size["crawls"]
             for run in range(size["runs"])
@@ -71,7 +75,7 @@ class AuthorityTracking:
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
         inputs: TrackingInputs = prepared[job["world"]]
         seed = job["seed"]
-        sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
+        sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCE_COUNT].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}
         tracker = Tracker(inputs.graph, **pair, expand=EXPAND, seconds_per_day=inputs.seconds_per_day, seed=seed)
         points = track(
@@ -85,7 +89,7 @@ class AuthorityTracking:
         return {
             "points": [point_row(each) for each in points],
             "pages": len(inputs.graph),
-            "targets": inputs.targets,
+            "targets": inputs.target_count,
             "day": inputs.seconds_per_day,
         }
 

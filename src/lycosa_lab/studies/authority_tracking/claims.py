@@ -1,4 +1,10 @@
-"""The claims of the paper, computed."""
+"""The claims of the paper, computed.
+
+A pair is an expansion (how new pages are chosen) and a recrawl policy: OR refetches pages in proportion to their links,
+YR in proportion to their yield of new links; YRU half the time so and LDU half the time by link score, otherwise at
+random. The lift of pages crawled is how much more likely they are targets than any page with a link; known pages are
+those crawled or seen linked to. The rate is the number of crawls (fetches) a day; claims are about the main one.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The inputs of all jobs: the links of a world over time, the times of measurement, and the targets."""
+"""The inputs of all jobs: the links of a world over time, the times of measurement, and the targets.
+
+The targets at a time are the pages of the highest in-degree, by links of the last `WINDOW` days.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +19,7 @@ from lycosa_lab.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
 
 DAYS = 24  # number of longer "days" into which a long world is divided
 MAX_DAYS = 60  # a world that lasts longer is divided into DAYS longer ones
-WINDOW = 7  # days
+WINDOW = 7  # days for which a link counts
 FIRST_DAY = 1  # on which the crawl starts
 POINTS_PER_DAY = 2
 WELL_LINKED_PAGES = 20  # pages with the most links in both directions
@@ -27,10 +30,10 @@ class TrackingInputs(Struct, frozen=True):
 
     graph: WindowedGraph
     seconds_per_day: float
-    targets: int  # at each time, or fewer if fewer pages are linked
-    moments: list[TrackingMoment]
-    begin: float  # when the crawl begins
-    well_linked: NDArray[np.signedinteger[Any]]  # pages at the time it begins
+    target_count: int  # at each time, or fewer if fewer pages are linked
+    moments: list[TrackingMoment]  # the times of measurement, with the targets at each
+    begin: float  # when the crawl begins, in seconds, as the times of links
+    well_linked: NDArray[np.signedinteger[Any]]  # numbers of pages at the time it begins, the best linked first
 
 
 def is_default(world: StudyWorld, size: Size, seed: int) -> bool:
@@ -56,15 +59,15 @@ def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGra
 def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_length(world)
     graph = without_isolated_nodes(world.windowed(WINDOW * day))
-    targets = _targets_in(graph, size)
+    target_count = _target_count(graph, size)
     times = np.arange(FIRST_DAY + 1 / POINTS_PER_DAY, (graph.end - graph.begin) / day, 1 / POINTS_PER_DAY)
-    moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, seconds_per_day=day)
+    moments = moments_of(graph, (graph.begin + times * day).tolist(), k=target_count, seconds_per_day=day)
     begin = graph.begin + FIRST_DAY * day
     window = graph.window_degrees()
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
     return TrackingInputs(
-        graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED_PAGES]
+        graph, day, target_count, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED_PAGES]
     )
 
 
@@ -102,7 +105,7 @@ def day_length(world: TimedLinkGraph) -> float:
     return day
 
 
-def _targets_in(graph: WindowedGraph, size: Size) -> int:
+def _target_count(graph: WindowedGraph, size: Size) -> int:
     """The number of targets: that of the scale, but at most one for every `nodes_a_target` nodes."""
     nodes_per_target: int = size["nodes_a_target"]
     if len(graph) < nodes_per_target:

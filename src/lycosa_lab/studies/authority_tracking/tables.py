@@ -1,7 +1,9 @@
 """The runs of all combinations of expansion and recrawl policy: their means, ranking and tables.
 
-"The paper" is Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III;
-`TrackingPoint` defines the measures.
+"The paper" is Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
+`TrackingPoint` defines the measures: crawl performance is the share of the targets that were crawled, discovery
+performance that of those crawled or seen linked to, and lift how much more likely pages are targets than any page that
+has had a link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,6 +82,7 @@ def combination_rows(runs: Runs) -> list[Row]:
             found = summary(second_half(runs, rate, pair, measure))
             row[measure] = round(found.mean, 6)
             row[f"{measure}_error"] = finite_or_none(round(found.standard_error, 6))
+        # Numbers of pages at the end: crawled, and crawled or seen linked to.
         row["crawled"] = round(float(np.mean([run[-1].crawled for run in runs_of_pair])), 1)
         row["known"] = round(float(np.mean([run[-1].known for run in runs_of_pair])), 1)
         rows.append(row)

@@ -1,6 +1,10 @@
 """Whether peers that remember who answered need fewer messages than random walks.
 
 Shao: Exploring social networks in computer systems (Princeton University 2007), sections 5.4 and 5.5.
+
+BuddyNet is a random walk through the neighbours of the asker with two additions: the asker keeps a list of buddies,
+peers that have answered it, and asks them first; and it holds their indexes, the lists of their files, and looks there
+before. Its consumers are the peers that ask, its providers those that have files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +26,7 @@ from .figures import all_figures
 from .runs import run_clusters, run_replication, run_searches
 from .tables import replica_rows, replication_rows, summary_rows, window_rows
 
-MIN_QUERIES = 100
+MIN_QUERIES = 100  # downloads that a world needs, each of which is a query
 
 
 class BuddyNet:
@@ -48,8 +52,8 @@ class BuddyNet:
             "replication_queries": 12_000,
         },
     }
-    replication_factors = (0.01, 0.1, 0.5, 0.75, 1.0)
-    network_sizes = (1_000, 5_000)
+    replication_factors = (0.01, 0.1, 0.5, 0.75, 1.0)  # share of the peers that has a file, in the mean over files
+    network_sizes = (1_000, 5_000)  # peers, where replication is varied
 
     def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         return {"kind": FileSharing.name, **{key: size[key] for key in ("consumers", "providers", "files")}}
@@ -101,6 +105,7 @@ class BuddyNet:
         windows = window_rows(searches)
         by_replica = replica_rows(replicas)
         replicated = replication_rows(by_replica)
+        # Whether buddies share interests: `shared` of the pairs do, `by_chance` would; `links` is the number of pairs.
         cluster_rows = [{key: cluster[key] for key in ("shared", "by_chance", "p", "links", "peers")}]
         return Findings(
             claims=[
@@ -121,7 +126,7 @@ class BuddyNet:
                 "clusters": cluster_rows,
                 "buddy-list": searches[0]["buddy_list"],
                 "degrees": _histogram(np.diff(network.graph.offsets)),
-                "copies": _histogram(network.sharing.libraries.transposed(network.sharing.items).lengths()),
+                "copies": _histogram(network.sharing.libraries.transposed(network.sharing.item_count).lengths()),
             },
             figures=all_figures(network, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
         )
@@ -140,8 +145,8 @@ def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
     """For each run, a world of its own if it is generated, else the given one."""
     if not isinstance(world, FileSharing) or not world.settings:
         return [world]
-    first = int(world.settings["seed"])
-    return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
+    first_seed = int(world.settings["seed"])
+    return [world, *(world.with_seed(1_000 * first_seed + run) for run in range(1, runs))]
 
 
 def _histogram(values: Any) -> list[dict[str, JsonValue]]:

@@ -1,4 +1,9 @@
-"""The claims of the paper (Shao 2007, see the package), computed from the tables."""
+"""The claims of the paper (Shao 2007, see the package), computed from the tables.
+
+`runs` has a row for each algorithm and run, with and without churn (peers that come and go); its metrics are those of
+`runs.metrics_of`: `answered` is the share of queries that got a response, `fetched` that of those that led to a
+download, `path_length` the number of queries sent before the first response.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +12,7 @@ from lycosa_lab.results import Claim, Row
 from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holm, paired_t, summary, verdict
 from lycosa_lab.tables import nan_if_none
 
-from .runs import BUDDYNET, INDEXED, INDEXED_BY_ALL, LISTED, SHORTCUTS, WALK
+from .runs import BUDDYNET, SHORTCUTS, WALK, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL, WALK_WITH_LIST
 from .tables import PAPER, REPLICATION_METRICS, column_of, mean_of, values_of
 
 
@@ -54,7 +59,10 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
 
 def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, str, str]]) -> tuple[float, str]:
     """Tests whether each metric is lower with the first algorithm than with the second, by paired t-tests over runs:
-    the largest corrected p, and the tests that are not significant, as text."""
+    the largest corrected p, and the tests that are not significant, as text.
+
+    pairs: the metric, and the two algorithms.
+    """
     samples = [
         (
             f"{metric} of {less} below {more}",
@@ -67,7 +75,10 @@ def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, st
 
 
 def _significantly_below(samples: Sequence[tuple[str, list[float], list[float]]]) -> tuple[float, str]:
-    """The largest p of paired t-tests, corrected by Holm's method, and the tests that are not significant, as text."""
+    """The largest p of paired t-tests, corrected by Holm's method, and the tests that are not significant, as text.
+
+    samples: for each test a label, and the values that should be lower than the others, which follow.
+    """
     tests = [paired_t(less, more) for _, less, more in samples]
     corrected = holm([test.p for test in tests])
     failures = [
@@ -100,8 +111,15 @@ def _measured_line(runs: Sequence[Row], name: str, churns: bool) -> str:
 
 
 def factors(runs: Sequence[Row]) -> Claim:
-    algorithms = (WALK, LISTED, INDEXED, BUDDYNET, INDEXED_BY_ALL)
-    pairs = [("messages", less, more) for less, more in ((LISTED, INDEXED), (BUDDYNET, INDEXED), (BUDDYNET, LISTED))]
+    algorithms = (WALK, WALK_WITH_LIST, WALK_WITH_INDEXES, BUDDYNET, WALK_WITH_INDEXES_BY_ALL)
+    pairs = [
+        ("messages", less, more)
+        for less, more in (
+            (WALK_WITH_LIST, WALK_WITH_INDEXES),
+            (BUDDYNET, WALK_WITH_INDEXES),
+            (BUDDYNET, WALK_WITH_LIST),
+        )
+    ]
     p, reason = _runs_below(runs, False, pairs)
     return Claim(
         id="buddynet.factors",
@@ -161,15 +179,16 @@ def index_transfers_settle(runs: Sequence[Row]) -> Claim:
 
 
 def hit_rate(runs: Sequence[Row]) -> Claim:
-    static, churn = (mean_of(runs, BUDDYNET, churns, "hit_rate") for churns in (False, True))
-    of_index = mean_of(runs, BUDDYNET, False, "index_hit_rate")
+    static_rate, churn_rate = (mean_of(runs, BUDDYNET, churns, "hit_rate") for churns in (False, True))
+    index_rate = mean_of(runs, BUDDYNET, False, "index_hit_rate")
     return Claim(
         id="buddynet.hit-rate",
         kind="paper",
         text="The share of queries that an index or a buddy answered, without a walk",
         paper="over 80 % from query 2 000 on; .86 with BuddyNet, .85 with the list alone",
-        measured=f"{static:.3f} where peers stay ({of_index:.3f} from indexes alone),"
-        f" {mean_of(runs, LISTED, False, 'hit_rate'):.3f} with the list alone; {churn:.3f} where they come and go",
+        measured=f"{static_rate:.3f} where peers stay ({index_rate:.3f} from indexes alone),"
+        f" {mean_of(runs, WALK_WITH_LIST, False, 'hit_rate'):.3f} with the list alone;"
+        f" {churn_rate:.3f} where they come and go",
         holds=None,
     )
 

@@ -1,4 +1,7 @@
-"""The paper's figures 5.5 and 5.7 to 5.12."""
+"""The paper's figures 5.5 and 5.7 to 5.12.
+
+A hit is a query that an index or a buddy answered, without a walk. Windows are stretches of successive queries.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +16,7 @@ from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Figure, Row
 from lycosa_lab.worlds.peer_networks import PeerNetwork
 
-from .runs import ALGORITHMS, BUDDYNET, LISTED, WALK
+from .runs import ALGORITHMS, BUDDYNET, WALK, WALK_WITH_LIST
 from .tables import PAPER as PUBLISHED
 from .tables import PAPER_HIT_RATE, PAPER_TRANSFERS, column_of, mean_of
 
@@ -28,7 +31,7 @@ def all_figures(
     cluster: Mapping[str, JsonValue],
     neighbourhood: Mapping[str, JsonValue],
 ) -> dict[str, Figure]:
-    copies = world.sharing.libraries.transposed(world.sharing.items).lengths()
+    copies = world.sharing.libraries.transposed(world.sharing.item_count).lengths()
     return {
         "messages": _bars(runs, "messages", "Messages per query (tables 5.2 to 5.4)"),
         "paths": _bars(runs, "path_length", "Path length (tables 5.2 to 5.4)"),
@@ -159,7 +162,7 @@ def _hits(windows: Sequence[Row]) -> Figure:
         "The share of queries, stretch by stretch, that an index or a buddy answered; in the first run. In the paper it"
         " stays at about 80 %.",
         line_chart(
-            [*_over_queries(windows, (BUDDYNET, LISTED), "hit_rate"), paper],
+            [*_over_queries(windows, (BUDDYNET, WALK_WITH_LIST), "hit_rate"), paper],
             title=title,
             x_title="queries",
             y_title="hit rate",

@@ -1,4 +1,7 @@
-"""The jobs of the study: searches of one network, searches with varied replication, and clusters of buddies."""
+"""The jobs of the study: searches of one network, searches with varied replication, and clusters of buddies.
+
+Replication is the share of the peers that has a file, in the mean over files. Churn is the coming and going of peers.
+"""
 
 import numpy as np
 from msgspec import Struct
@@ -21,15 +24,17 @@ from lycosa_lab.worlds.peer_networks import (
 from lycosa_peers.buddies import BuddyList
 from lycosa_peers.messages import Contact
 
+# Names of algorithms. Those with a list ask buddies, peers that have answered, before the walk; those with indexes look
+# before that in the indexes that they hold of other peers: of buddies (BuddyNet), or of neighbours.
 WALK, SHORTCUTS, BUDDYNET = "random-walk", "interest-shortcuts", "buddynet"
-LISTED, INDEXED, FLOOD = "walk+list", "walk+index", "flood"
-INDEXED_BY_ALL = "walk+index, held by all"  # including those that never ask
-ALGORITHMS = (WALK, SHORTCUTS, LISTED, INDEXED, INDEXED_BY_ALL, BUDDYNET)
-SAME_RUN = {SHORTCUTS: LISTED}  # identical without indexes: only live peers answer, and nobody is ever demoted
+WALK_WITH_LIST, WALK_WITH_INDEXES, FLOOD = "walk+list", "walk+index", "flood"
+WALK_WITH_INDEXES_BY_ALL = "walk+index, held by all"  # including those that never ask
+ALGORITHMS = (WALK, SHORTCUTS, WALK_WITH_LIST, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL, BUDDYNET)
+SAME_RUN = {SHORTCUTS: WALK_WITH_LIST}  # identical without indexes: only live peers answer, and nobody is ever demoted
 FLOODS = 100  # queries by flooding, at most: it learns nothing, so that few are enough, and each costs much
-WINDOWS = 20  # of queries
+WINDOWS = 20  # stretches of successive queries over which figures are taken
 MIN_NEIGHBOURS = 4
-SETTINGS = {  # of the networks with varied replication
+SETTINGS = {  # by number of peers: options of `replicated_network`
     1_000: {"files": 6_000, "categories": 20, "interests": 1, "neighbours": 4},
     5_000: {"files": 262_404, "categories": 300, "interests": 5, "neighbours": 3},
 }
@@ -37,31 +42,36 @@ CLUSTER_PEERS, CLUSTER_COPY_SHARE = 1_000, 0.01
 
 
 def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
-    """All algorithms on one network; measured over the second half of the queries."""
+    """All algorithms on one network; measured over the second half of the queries.
+
+    job: `queries` is their number, `seed` the random seed, and `churns` says whether peers come and go.
+    """
     trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
     network = network_in(world.graph, trace, churns=churns, min_neighbours=MIN_NEIGHBOURS, seed=seed)
     holders = world.sharing.holders()
     queries = queries_of(trace, holders, seed=seed)
-    rows, windows, run = [], {}, {"run": job["run"], "churns": churns}
+    rows, windows, run_columns = [], {}, {"run": job["run"], "churns": churns}
     neighbourhood: dict[str, JsonValue] = {}
     found: dict[str, tuple[dict[str, JsonValue], list[dict[str, JsonValue]]]] = {}
     for algorithm in ALGORITHMS:
         if algorithm in SAME_RUN:
             continue
-        by_all = algorithm == INDEXED_BY_ALL
-        outcomes = simulate(network, queries, INDEXED if by_all else algorithm, seed=seed, all_have_asked=by_all)
+        by_all = algorithm == WALK_WITH_INDEXES_BY_ALL
+        outcomes = simulate(
+            network, queries, WALK_WITH_INDEXES if by_all else algorithm, seed=seed, all_have_asked=by_all
+        )
         found[algorithm] = metrics_of(outcomes, len(trace) // 2), window_metrics(outcomes)
         if algorithm == BUDDYNET:
             neighbourhood = _neighbourhood(world, outcomes)
     for algorithm in ALGORITHMS:
         metrics, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
-        rows.append({**run, "algorithm": algorithm, **metrics})
+        rows.append({**run_columns, "algorithm": algorithm, **metrics})
     flooded_trace = trace.select(
         np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64)
     )
     outcomes = simulate(network, queries_of(flooded_trace, holders, seed=seed), FLOOD, seed=seed)
-    rows.append({**run, "algorithm": FLOOD, **metrics_of(outcomes, 0)})
+    rows.append({**run_columns, "algorithm": FLOOD, **metrics_of(outcomes, 0)})
     return {
         "what": "search",
         "run": job["run"],
@@ -79,11 +89,12 @@ def metrics_of(outcomes: Outcomes, begin: int) -> dict[str, JsonValue]:
     transfers = outcomes.transfers
     return {
         "messages": rounded(outcomes.messages[begin:].mean()),
+        # If responses went back through all peers that their query came through:
         "messages_back": rounded((outcomes.messages + outcomes.return_hops)[begin:].mean()),
         "path_length": rounded(paths[paths >= 0].mean()) if (paths >= 0).any() else None,
-        "answered": rounded((paths >= 0).mean()),
-        "fetched": rounded((outcomes.providers[begin:] >= 0).mean()),
-        "hit_rate": rounded(((stages == INDEXES) | (stages == BUDDIES)).mean()),
+        "answered": rounded((paths >= 0).mean()),  # share of queries that got a response
+        "fetched": rounded((outcomes.providers[begin:] >= 0).mean()),  # share that led to a download
+        "hit_rate": rounded(((stages == INDEXES) | (stages == BUDDIES)).mean()),  # answered by an index or a buddy
         "index_hit_rate": rounded((stages == INDEXES).mean()),
         "transfers_before": rounded(transfers[:begin].mean()) if begin else None,
         "transfers_after": rounded(transfers[begin:].mean()),
@@ -97,7 +108,7 @@ def window_metrics(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
     are_hits = (stages == INDEXES) | (stages == BUDDIES)
     return [
         {
-            "until": int(rows[-1]) + 1,
+            "until": int(rows[-1]) + 1,  # number of queries at the end of the window
             "messages": rounded(outcomes.messages[rows].mean()),
             "hit_rate": rounded(are_hits[rows].mean()),
             "transfers": int(outcomes.transfers[rows].sum()),
@@ -192,9 +203,9 @@ def buddy_links(lists: BuddyLists) -> tuple[Ints, Ints]:
     return np.nonzero(are_filled)[0], lists.peers[are_filled].astype(np.int64)
 
 
-def interest_matrix(interests: RaggedArray, categories: int) -> Floats:
-    """The interests of peers as a matrix of zeros and ones, a row for each peer."""
-    table = np.zeros((len(interests), categories))
+def interest_matrix(interests: RaggedArray, category_count: int) -> Floats:
+    """The interests of peers (categories of files) as a matrix of zeros and ones, a row for each peer."""
+    table = np.zeros((len(interests), category_count))
     table[np.repeat(np.arange(len(interests)), interests.lengths()), interests.values] = 1.0
     return table
 
@@ -217,13 +228,13 @@ def shared_interests(links: tuple[Ints, Ints], interests_of_peers: Floats, *, se
     return measured, float(permuted.mean()), p
 
 
-def spectral_layout(links: tuple[Ints, Ints], peers: int) -> Floats:
+def spectral_layout(links: tuple[Ints, Ints], peer_count: int) -> Floats:
     """Two coordinates for each peer: a spectral embedding of the graph of buddies.
 
     Links are weighted by the inverse square roots of the degrees of their ends, so that a few hubs do not dominate.
     """
     sources, targets = links
-    table = np.zeros((peers, peers))
+    table = np.zeros((peer_count, peer_count))
     table[sources, targets] = table[targets, sources] = 1.0
     weights = 1.0 / np.sqrt(np.maximum(1.0, table.sum(axis=1)))
     table *= weights[:, None] * weights[None, :]
@@ -262,6 +273,9 @@ def replicated_network(
     """Peers that ask for files of their interests; on average, a share `mean_copy_share` of the peers has each file.
 
     Only files that are asked for are included; an asker of a file does not have it.
+
+    peers, files, categories, queries: how many there are.
+    interests, neighbours: the least number that each peer has.
     """
     rng = np.random.default_rng([seed, 12])
     graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
@@ -297,10 +311,10 @@ def replicated_network(
     return ReplicatedNetwork(graph, interests_of_peers, trace, RaggedArray(offsets, np.concatenate(rows)))
 
 
-def copy_shares(files: int, mean_copy_share: float) -> Floats:
+def copy_shares(file_count: int, mean_copy_share: float) -> Floats:
     """The share of peers that has the k-th file: proportional to 1 / k^SKEW, at most 1, with the given mean."""
-    shape = np.arange(1, files + 1) ** -SKEW
-    low, high = 0.0, float(files) ** SKEW
+    shape = np.arange(1, file_count + 1) ** -SKEW
+    low, high = 0.0, float(file_count) ** SKEW
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if np.minimum(1.0, middle * shape).mean() < mean_copy_share else (low, middle)

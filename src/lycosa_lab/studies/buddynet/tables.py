@@ -1,4 +1,7 @@
-"""The tables of the study, and the numbers that the paper publishes."""
+"""The tables of the study, and the numbers that the paper publishes.
+
+`runs` has a row for each algorithm and run, with and without churn (peers that come and go), by `runs.metrics_of`.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +11,7 @@ from lycosa_lab.results import Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.tables import nan_if_none, rounded
 
-from .runs import ALGORITHMS, BUDDYNET, FLOOD, INDEXED, LISTED, SHORTCUTS, WALK
+from .runs import ALGORITHMS, BUDDYNET, FLOOD, SHORTCUTS, WALK, WALK_WITH_INDEXES, WALK_WITH_LIST
 
 
 class PublishedSearch(NamedTuple):
@@ -24,13 +27,13 @@ PAPER = {
     (False, WALK): PublishedSearch(3_842, 88, 0.97),
     (False, SHORTCUTS): PublishedSearch(1_370, 31, 0.98),
     (False, BUDDYNET): PublishedSearch(1_122, 28, 0.98),
-    (False, LISTED): PublishedSearch(1_370, 31, 0.98),
-    (False, INDEXED): PublishedSearch(3_459, 67, 0.99),
+    (False, WALK_WITH_LIST): PublishedSearch(1_370, 31, 0.98),
+    (False, WALK_WITH_INDEXES): PublishedSearch(3_459, 67, 0.99),
     (True, WALK): PublishedSearch(6_607, 139, 0.88),
     (True, SHORTCUTS): PublishedSearch(4_419, 78, 0.87),
     (True, BUDDYNET): PublishedSearch(2_299, 26, 0.92),
 }
-PAPER_HITS = {(False, LISTED): 0.85, (False, BUDDYNET): 0.86}
+PAPER_HITS = {(False, WALK_WITH_LIST): 0.85, (False, BUDDYNET): 0.86}
 # messages and path length of walk and BuddyNet; and the hit rate
 PAPER_REPLICATION = {
     (1_000, 0.01): ((2_015, 172), (130, 8.02), 0.50),
@@ -42,7 +45,7 @@ PAPER_TRANSFERS = {2_000: 100, 10_000: 408, 20_000: 740}  # so far, by query (fi
 PAPER_HIT_RATE = (2_000, 0.8)  # from this query on, about so much (figure 5.11)
 METRICS = ("messages", "messages_back", "path_length", "answered", "fetched", "hit_rate", "index_hit_rate")
 REPLICATION_METRICS = ("messages", "path_length")  # where copies are varied
-WITH_ERRORS = ("messages", "path_length", "answered")
+WITH_ERRORS = ("messages", "path_length", "answered")  # metrics whose standard errors are in the table
 
 
 def values_of(runs: Sequence[Row], algorithm: str, churns: bool, metric: str) -> list[float]:
@@ -60,6 +63,7 @@ def summary_rows(runs: Sequence[Row]) -> list[Row]:
     rows: list[Row] = []
     for churns in (False, True):
         for algorithm in (*ALGORITHMS, FLOOD):
+            # Not the number of peers, as in the other tables, but whether there is churn:
             row: dict[str, JsonValue] = {"peers": "come and go" if churns else "stay", "algorithm": algorithm}
             for metric in METRICS:
                 found = summary(values_of(runs, algorithm, churns, metric))

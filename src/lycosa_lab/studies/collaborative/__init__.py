@@ -1,6 +1,8 @@
 """What crawls gain by the access logs of people.
 
 Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
+
+A crawl looks for the pages that satisfy a predicate: that are on a topic, have a word, or have a part in their address.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,15 +50,16 @@ class CollaborativeCrawling:
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CollaborativeTables(outcomes)
-        if (crawled := len(tables.outcomes)) < 2:
+        if (crawled_count := len(tables.outcomes)) < 2:
             raise UsageError(
                 f"collaborative needs two topics with {2 * MIN_CRAWL_PAGES} pages or more in the log, and there"
-                f" {'is' if crawled == 1 else 'are'} {crawled} in this {world.name} world; choose one with more readers"
+                f" {'is' if crawled_count == 1 else 'are'} {crawled_count} in this {world.name} world; choose one with"
+                " more readers"
             )
         return Findings(
             claims=all_claims(tables, is_generated=world.name == "synthetic"),
             tables={
-                "aims": tables.predicate_rows(),
+                "aims": tables.predicate_rows(),  # the predicates
                 "crawls": tables.crawl_rows(),
                 "means": tables.mean_rows(seed=seed),
                 "tests": tables.test_rows(),

@@ -1,4 +1,8 @@
-"""The claims of the paper and open questions, computed, with reasons why a claim fails."""
+"""The claims of the paper and open questions, computed, with reasons why a claim fails.
+
+P(U) is the share of the crawled pages that satisfy the predicate of the crawl. Crawls are told apart by their names,
+the constants of `shared`; those called *listed* start from pages that the world's directory lists.
+"""
 
 from lycosa_lab.results import Claim
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary, verdict
@@ -40,7 +44,7 @@ def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim
 def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
     test = tables.gain(COLLABORATIVE, INTELLIGENT)
     holds = verdict(test.may_be_gain, test.p)
-    runs = [summary(tables.values(start)).mean for start in INTELLIGENT_RUNS]
+    run_means = [summary(tables.values(crawl_name)).mean for crawl_name in INTELLIGENT_RUNS]
     fields = "; ".join(
         f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
         f" {outcome['crawls'][INTELLIGENT]['harvest']:.1%}"
@@ -55,7 +59,7 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
         paper="a single execution significantly more effective than the best of five (SPORTS and ARTS; curves only)",
         measured=f"{_harvest_text(tables, COLLABORATIVE)} against {_harvest_text(tables, INTELLIGENT)}, more for"
         f" {tables.ahead(COLLABORATIVE, INTELLIGENT)} topics; whole fields: {fields}; the mean of the"
-        f" {len(INTELLIGENT_RUNS)} runs {summary(runs).mean:.1%}"
+        f" {len(INTELLIGENT_RUNS)} runs {summary(run_means).mean:.1%}"
         f"{_other_predicates_text(tables, COLLABORATIVE, INTELLIGENT)}",
         p=finite_or_none(test.p),
         holds=holds if is_generated else None,
@@ -208,7 +212,7 @@ def _other_predicates_text(tables: CollaborativeTables, crawl_name: str, over: s
 def _why_not_better(tables: CollaborativeTables, test: PairedTest) -> str:
     if test.difference > 0:
         return f"there is a gain, but {test.n} topics do not tell it from chance"
-    worst = min(summary(tables.values(start)).mean for start in INTELLIGENT_RUNS)
+    worst = min(summary(tables.values(crawl_name)).mean for crawl_name in INTELLIGENT_RUNS)
     return (
         f"the best of {len(INTELLIGENT_RUNS)} starts ends at {tables.mean(INTELLIGENT):.0%}, though the worst start at"
         f" {worst:.0%} in the mean"

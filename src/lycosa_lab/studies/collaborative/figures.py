@@ -1,4 +1,8 @@
-"""Lift curves: the paper's figures 2 and 3, and others beyond the paper; and what is learnt, as bars."""
+"""Lift curves: the paper's figures 2 and 3, and others beyond the paper; and what is learnt, as bars.
+
+A lift curve has the share P(U) of the pages crawled so far that satisfy the predicate. A field is a group of topics; a
+listed page is one that the world's directory lists.
+"""
 
 from collections.abc import Sequence
 

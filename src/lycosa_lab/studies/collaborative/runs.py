@@ -1,6 +1,7 @@
 """All crawls for one predicate, and their lift curves.
 
-The harvest rate P(U) is the share of the pages crawled that satisfy the predicate.
+The harvest rate P(U) is the share of the pages crawled that satisfy the predicate. Crawls called *listed* (`*_LISTED`)
+start from pages that the world's directory lists, all others without seeds or from random pages of the log.
 """
 
 import random
@@ -31,19 +32,21 @@ from .shared import (
     TOPICAL,
     CollaborativeInputs,
     CrawlPredicate,
-    count_targets,
-    listed_seeds,
+    count_satisfying,
+    directory_seeds,
     random_starts,
 )
 
 POINTS = 50  # of a curve
-TENTHS = 10
+TENTHS = 10  # parts of a crawl
 
 
 def lift_of(steps: Sequence[Step], pages: int) -> JsonValue:
-    """The lift curve of a crawl of `pages` pages, P(U) by tenths, and totals.
+    """Totals of a crawl of `pages` pages, P(U) of each tenth of them by itself, and the lift curve: P(U) of all pages
+    up to each of `POINTS` points.
 
-    The missing pages of a crawl that ended early, for want of candidates, count as not satisfying the predicate.
+    A page satisfies the predicate if its relevance is `RELEVANT` or more. The missing pages of a crawl that ended
+    early, for want of candidates, count as not satisfying it.
     """
     good = [0]
     for step in steps[:pages]:
@@ -73,49 +76,50 @@ class PredicateJob:
         self._world, self._inputs, self._predicate = world, inputs, predicate
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
         self._cache = PageCache(world, capacity=CACHED_PAGES)
-        self._targets = count_targets(inputs.access_log, predicate, world, inputs.sample)
-        self._pages = inputs.max_pages(self._targets)
+        self._satisfying_count = count_satisfying(inputs.access_log, predicate, world, inputs.sample)
+        self._pages = inputs.crawl_length(self._satisfying_count)  # number of pages of every crawl
         self._crawls: dict[str, JsonValue] = {}
 
     def work(self) -> JsonValue:
         """All crawls for a topic; for other predicates only those by readers, by links and by both."""
         if self._pages:
-            seed = self._random.randrange(1 << 31)
-            self._crawl_by_readers_and_links(seed)
+            random_seed = self._random.randrange(1 << 31)
+            self._crawl_by_readers_and_links(random_seed)
             if self._predicate.kind in TOPICAL:
-                self._crawl_by_variants(seed)
-                self._crawl_from_seeds(seed)
+                self._crawl_by_variants(random_seed)
+                self._crawl_from_directory(random_seed)
         return {
             "aim": self._predicate.name,
             "kind": self._predicate.kind,
-            "targets": self._targets,
-            "read": len(self._inputs.access_log.urls),
-            "pages": self._pages,
+            "targets": self._satisfying_count,  # pages of the log that satisfy the predicate
+            "read": len(self._inputs.access_log.urls),  # all pages of the log
+            "pages": self._pages,  # of a crawl
             "crawls": self._crawls,
         }
 
-    def _crawl_by_readers_and_links(self, seed: int) -> None:
+    def _crawl_by_readers_and_links(self, random_seed: int) -> None:
         log = self._inputs.access_log
-        self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
-        self._crawl(COMBINED, Combined(log, seed=seed))
+        self._crawl(COLLABORATIVE, Collaborative(log, seed=random_seed))
+        self._crawl(COMBINED, Combined(log, seed=random_seed))
         for crawl_name, start in zip(
             INTELLIGENT_RUNS, random_starts(log, self._random, len(INTELLIGENT_RUNS)), strict=True
         ):
             self._crawl(crawl_name, Intelligent(), start)
 
-    def _crawl_by_variants(self, seed: int) -> None:
+    def _crawl_by_variants(self, random_seed: int) -> None:
         """Crawls by readers with other random draws, with a single factor, and with variants of the log."""
         for number, crawl_name in enumerate(DRAWS[1:], 1):
-            self._crawl(crawl_name, Collaborative(self._inputs.access_log, seed=seed + number))
+            self._crawl(crawl_name, Collaborative(self._inputs.access_log, seed=random_seed + number))
         for factor in SINGLE_FACTORS:
-            self._crawl(factor, Collaborative(self._inputs.access_log, seed=seed, factors=(factor,)))
+            self._crawl(factor, Collaborative(self._inputs.access_log, seed=random_seed, factors=(factor,)))
         for crawl_name in (*REDUCED_LOGS, *AGED_LOGS, SHUFFLED):
-            self._crawl(crawl_name, Collaborative(self._inputs.variants[crawl_name], seed=seed))
+            self._crawl(crawl_name, Collaborative(self._inputs.variants[crawl_name], seed=random_seed))
 
-    def _crawl_from_seeds(self, seed: int) -> None:
-        seeds = listed_seeds(self._world, self._predicate, self._random)
+    def _crawl_from_directory(self, random_seed: int) -> None:
+        """Crawls from pages of the directory that satisfy the predicate, if there are any."""
+        seeds = directory_seeds(self._world, self._predicate, self._random)
         if seeds:
-            for crawl_name, strategy in _strategies_from_seeds(self._inputs.access_log, seed).items():
+            for crawl_name, strategy in _strategies_for_directory_seeds(self._inputs.access_log, random_seed).items():
                 self._crawl(crawl_name, strategy, seeds)
 
     def _crawl(self, crawl_name: str, strategy: Strategy, seeds: Sequence[Url] = ()) -> None:
@@ -128,15 +132,16 @@ class PredicateJob:
                 pages=self._pages,
             )
         )
-        unread = sum(self._inputs.access_log.id_of(step.url) is None for step in steps)
-        self._crawls[crawl_name] = {**lift_of(steps, self._pages), "unread": unread}
+        unread_count = sum(self._inputs.access_log.id_of(step.url) is None for step in steps)
+        self._crawls[crawl_name] = {**lift_of(steps, self._pages), "unread": unread_count}
 
 
-def _strategies_from_seeds(log: AccessLog, seed: int) -> Mapping[str, Strategy]:
+def _strategies_for_directory_seeds(log: AccessLog, random_seed: int) -> Mapping[str, Strategy]:
+    """By the name of the crawl."""
     return {
-        COLLABORATIVE_LISTED: Collaborative(log, seed=seed),
+        COLLABORATIVE_LISTED: Collaborative(log, seed=random_seed),
         INTELLIGENT_LISTED: Intelligent(),
-        COMBINED_LISTED: Combined(log, seed=seed),
+        COMBINED_LISTED: Combined(log, seed=random_seed),
         BEST_FIRST_LISTED: BestFirst(),
-        GUIDED_LISTED: Guided(BestFirst(), log, seed=seed),
+        GUIDED_LISTED: Guided(BestFirst(), log, seed=random_seed),
     }

@@ -1,4 +1,7 @@
-"""The inputs of all jobs: names of the compared crawls, the predicates, and the log with its variants."""
+"""The inputs of all jobs: names of the compared crawls, the predicates, and the log with its variants.
+
+Listed pages are those of the world's directory, which has pages by topic. A field is a group of its topics.
+"""
 
 import random
 import re
@@ -56,6 +59,8 @@ GUIDED_LISTED: Final = "best-first with readers, listed"
 FROM_LISTED_SEEDS: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
 
 
+# Kinds of predicates: pages on a topic, on any topic of a field, on either of two topics, with a word, or with a part
+# of the path in their URL.
 TOPIC, FIELD, EITHER, WORD, PATH_PART = "topic", "field", "either of two", "word", "address"
 TOPICAL = (TOPIC, FIELD, EITHER)
 MIN_TOPIC_PAGES = 200  # pages of a topic or field
@@ -64,7 +69,7 @@ MAX_PATH_SHARE = 0.1  # of URLs; a path part that more have is too common
 MIN_WORD_LENGTH = 4  # letters of a distinctive word
 SAMPLE_SIZE = 1_500  # pages of the log read to estimate how many satisfy a predicate
 SEED_COUNT = 10  # of a crawl from seeds
-MIN_CRAWL_PAGES = 50  # of a crawl
+MIN_CRAWL_PAGES = 50  # of a crawl; for predicates that allow fewer, there is none
 _NO_WORDS = page_of_text(Url(""), "", "").words
 _PART = re.compile(r"[a-z]{3,}")
 
@@ -76,7 +81,7 @@ class CrawlPredicate(Struct, frozen=True):
     """
 
     name: str
-    kind: str
+    kind: str  # TOPIC, FIELD, EITHER, WORD or PATH_PART
     model: Relevance
     needs_text: bool = False
 
@@ -217,19 +222,20 @@ class CollaborativeInputs:
     variants: Mapping[str, AccessLog]  # reduced, aged and shuffled logs, by the name of the crawl that uses them
     sample: Sequence[Url]  # random pages of the log
     pages: int  # of a crawl, at most
-    seed: int
+    seed: int  # of random choices
 
-    def max_pages(self, targets: int) -> int:
-        """The pages of a crawl: at most half of the targets, so that none exhausts the log; 0 if too few."""
-        pages = min(self.pages, targets // 2)
+    def crawl_length(self, satisfying_count: int) -> int:
+        """The pages of a crawl, given how many pages of the log satisfy its predicate: at most half of these, so that
+        no crawl exhausts the log; 0 if there are too few."""
+        pages = min(self.pages, satisfying_count // 2)
         return pages if pages >= MIN_CRAWL_PAGES else 0
 
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
     """Reads the log and derives its variants."""
     access_log = access_log_of(world, size, seed)
-    span = float(np.ptp(access_log.times)) / SECONDS_PER_DAY
-    if not span:
+    duration = float(np.ptp(access_log.times)) / SECONDS_PER_DAY  # days
+    if not duration:
         raise UsageError("collaborative needs a log of accesses at different times, and those of this world are at one")
     variants = {
         TWO_READERS: access_log.with_min_users(2),
@@ -237,8 +243,8 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
         TEN_READERS: access_log.with_min_users(10),
         TENTH: access_log.sample(0.1, seed=seed),
         HUNDREDTH: access_log.sample(0.01, seed=seed),
-        FADING: access_log.aged(span / 4),
-        FADING_FAST: access_log.aged(span / 20),
+        FADING: access_log.aged(duration / 4),
+        FADING_FAST: access_log.aged(duration / 20),
         SHUFFLED: shuffled(access_log, seed),
     }
     sample = random.Random(f"{seed} sample").sample(access_log.urls, min(SAMPLE_SIZE, len(access_log.urls)))
@@ -272,7 +278,7 @@ def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
     )
 
 
-def count_targets(access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
+def count_satisfying(access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
     """The number of pages of a log that satisfy a predicate; estimated from a sample if texts are needed."""
     if not predicate.needs_text:
         return sum(map(predicate.holds_for_url, access_log.urls))
@@ -291,7 +297,7 @@ def random_starts(access_log: AccessLog, rng: random.Random, count: int) -> list
     return [urls[start::count] for start in range(count)]
 
 
-def listed_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Random) -> list[Url]:
+def directory_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Random) -> list[Url]:
     """Random pages of the directory that satisfy a predicate."""
     urls = list(dict.fromkeys(entry.url for category in world.directory() for entry in category.entries))
     rng.shuffle(urls)

@@ -1,6 +1,9 @@
 """The outcomes for all predicates: values, tests and tables.
 
-P(U) is the probability that a crawled page satisfies the predicate: the share of such pages, the harvest rate.
+P(U) is the probability that a crawled page satisfies the predicate: the share of such pages, the harvest rate. Of the
+keys of an outcome (`runs`), `aim` is the name of the predicate, `read` the number of pages of the log, `targets` that
+of those of them that satisfy the predicate, and `pages` the length of its crawls. Crawls called *listed* start from
+pages that the world's directory lists.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,8 +33,8 @@ from .shared import (
     TOPICAL,
 )
 
-Value = Callable[[JsonValue], float]
-TESTED = {
+Value = Callable[[JsonValue], float]  # of a crawl
+TESTED = {  # by claim: the pairs of crawls of which the first is tested against the second
     "beats-intelligent": [(COLLABORATIVE, INTELLIGENT)],
     "combined-best": [(COMBINED, COLLABORATIVE), (COMBINED, INTELLIGENT)],
     "factors": [(COLLABORATIVE, factor) for factor in SINGLE_FACTORS],
@@ -65,6 +68,7 @@ class CollaborativeTables:
         self._all = outcomes
         crawled = [_with_best(outcome) for outcome in outcomes if outcome["crawls"]]
         self.outcomes = [outcome for outcome in crawled if outcome["kind"] in TOPICAL]
+        # Of predicates that are not topics, such as words.
         self.others = [outcome for outcome in crawled if outcome["kind"] not in TOPICAL]
 
     @property

@@ -2,7 +2,8 @@
 
 Every strategy that needs neither a log nor a map crawls for topics whose pages the world knows, by the code of
 `lycosa crawl` (`lycosa_lab.live_crawl`): with the relevance judge of a user's crawl, retrained as it goes, and with
-standing learnt from the in-links of the world.
+standing learnt from the in-links of the world. Held-out topics are those for the final tables, to which nothing may be
+fitted; parameters may be fitted to development topics.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Area by strategy, and how the topic is found along the crawl."""
+"""Area under the harvest curve by strategy, and how the topic is found along the crawl, on held-out topics.
+
+Nothing was fitted to held-out topics. A start is where a crawl begins: within the topic, or afar.
+"""
 
 from collections.abc import Sequence
 

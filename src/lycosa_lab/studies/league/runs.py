@@ -1,4 +1,8 @@
-"""The crawls for one topic by every strategy, the oracle and the script, and the measures of each."""
+"""The crawls for one topic by every strategy, the oracle and the script, and the measures of each.
+
+A task is a topic with a start (within the topic, or afar) and with what is given (good examples alone, or bad ones
+too); its truth are the pages to be found. A topic is held out if nothing may be fitted to it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +27,7 @@ from .tasks import GIVEN, STARTS, LeagueTask, LeagueTopic, TopicWeb, WorldPages,
 
 POINTS = 40  # of every curve
 PRECISION_PAGES = 50  # first pages of which the precision is reported
-RECALLS = (0.5, 0.8)  # to which the pages are counted
+RECALLS = (0.5, 0.8)  # the pages until each of these is reached are counted
 
 
 def league_strategies() -> list[str]:
@@ -41,7 +45,7 @@ class LeagueInputs:
     in_links: InLinkCounts
     theta: float  # median ln(1 + in-links), at which standing is 0.5
     size: Size
-    seed: int
+    seed: int  # of random choices
 
     def standing(self, url: Url) -> float:
         """The true standing of a page, 1 / (1 + e^(θ - ln(1 + in-links))); 0 if in-links are unknown."""
@@ -68,7 +72,12 @@ def budgets_of(web_pages: int, size: Size) -> dict[float, int]:
 def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> JsonValue:
     """All tasks of a topic, in one job, so that they share parsed pages."""
     web, size, seed = TopicWeb(inputs.pages, topic), inputs.size, inputs.seed
-    facts = {"topic": topic.name, "held_out": topic.is_held_out, "pages": len(topic.pages), "web": len(web.urls)}
+    facts = {
+        "topic": topic.name,
+        "held_out": topic.is_held_out,
+        "pages": len(topic.pages),  # of the topic
+        "web": len(web.urls),  # pages of the web that its crawls can see
+    }
     budgets = budgets_of(len(web.urls), size)
     tasks = []
     for start in STARTS:
@@ -81,7 +90,7 @@ def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> JsonValue:
                     ORACLE: oracle(task, max(budgets.values())),
                     SCRIPT: Script(task, Reader(), seed=seed).crawl(max(budgets.values())),
                 }
-                outcome["truth"] = len(task.truth)
+                outcome["truth"] = len(task.truth)  # number of pages to be found
                 outcome["budgets"] = {f"{share:g}": count for share, count in budgets.items()}
                 outcome["crawls"] = _crawls(inputs, task, orders, budgets)
             tasks.append(outcome)
@@ -113,11 +122,11 @@ def _live_measures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budget
             task.web,
         )
     kept = outcome.kept
-    true = len(kept & task.web.topic.pages) / len(kept) if kept else 0.0
+    true_harvest = len(kept & task.web.topic.pages) / len(kept) if kept else 0.0
     return {
         **_crawl_measures(inputs, task, outcome.requested, kept, budgets),
-        "claimed": outcome.claimed_harvest,
-        "true": true,
+        "claimed": outcome.claimed_harvest,  # the harvest rate that the crawl reports
+        "true": true_harvest,
         "milliseconds": 1000 * outcome.seconds / max(1, len(outcome.requested)),
     }
 
@@ -148,10 +157,10 @@ def _crawl_measures(
     order = [url for url in requested if url not in input_urls]
     is_found = [url in task.truth and url in kept for url in order]
     length = max(budgets.values()) - len(task.examples)
-    found = [0]
+    found = [0]  # after each number of pages
     for step in range(length):
         found.append(found[-1] + (step < len(order) and is_found[step]))
-    first = min(PRECISION_PAGES, length)
+    first_count = min(PRECISION_PAGES, length)
     by_budget = {}
     for share, pages in budgets.items():
         steps = max(1, pages - len(task.examples))
@@ -166,8 +175,9 @@ def _crawl_measures(
     return {
         "requested": len(requested),
         "kept": len(kept),
-        "first": found[first] / first,
+        "first": found[first_count] / first_count,  # precision of the first pages
         "budgets": by_budget,
+        # Recall along the crawl:
         "curve": at_points(points_along(length, POINTS), [each / len(task.truth) for each in found[1:]]),
     }
 

@@ -15,8 +15,8 @@ from lycosa_lab.worlds import StudyWorld
 
 from .tasks import POSITIVES, WITHIN, TopicWeb, WorldPages, task_of, topics_of
 
-EXAMPLES = 5
-MIN_TOPIC_PAGES = 15
+EXAMPLES = 5  # pages on the topic that the crawler gets
+MIN_TOPIC_PAGES = 15  # of a topic for which to crawl
 _HELD_OUT = 2  # topics that a league needs, and that are left out here
 
 
@@ -26,12 +26,12 @@ class SelfEstimate:
 
     topic: str
     budget: int  # pages
-    pages: int
+    pages: int  # of the collection
     true_recall: float
     judged_recall: float
-    recall: RecallEstimate | None
-    true_harvest: float
-    harvest: float
+    recall: RecallEstimate | None  # None if the crawl gives none
+    true_harvest: float  # share of the pages that are on the topic
+    harvest: float  # as the crawl reports it, with the interval that follows
     harvest_low: float
     harvest_high: float
     stop_reason: str
@@ -61,6 +61,7 @@ def self_estimates(
 ) -> Iterator[SelfEstimate]:
     """Crawls for the league's development topics from five examples: a crawl of its own for each budget.
 
+    topics: how many of them at most.
     stop_at: a recall at which crawls stop before the budget.
     """
     pages = WorldPages(world, cached=len(world))
@@ -79,14 +80,14 @@ def self_estimates(
 def _self_estimate(web: TopicWeb, seeds: Sequence[Url], outcome: LiveOutcome, budget: int) -> SelfEstimate:
     reachable = web.reachable(seeds)
     truth, kept, overview = web.topic.pages & reachable, outcome.kept, outcome.overview
-    found = sum(relevance is not None and relevance >= RELEVANT for relevance in outcome.relevances.values())
-    left = sum(outcome.relevance(url) >= RELEVANT for url in reachable - kept)
+    judged_found = sum(relevance is not None and relevance >= RELEVANT for relevance in outcome.relevances.values())
+    judged_missed = sum(outcome.relevance(url) >= RELEVANT for url in reachable - kept)
     return SelfEstimate(
         topic=web.topic.name,
         budget=budget,
         pages=len(kept),
         true_recall=len(truth & kept) / len(truth),
-        judged_recall=found / max(1, found + left),
+        judged_recall=judged_found / max(1, judged_found + judged_missed),
         recall=overview.recall,
         true_harvest=len(web.topic.pages & kept) / max(1, len(kept)),
         harvest=outcome.claimed_harvest,

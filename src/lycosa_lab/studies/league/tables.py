@@ -1,4 +1,8 @@
-"""The crawls of all tasks, strategy by strategy: each topic counts once, by the mean over its tasks."""
+"""The crawls of all tasks, strategy by strategy: each topic counts once, by the mean over its tasks.
+
+A task is a topic with a start (within the topic, or afar) and with what is given (good examples alone, or bad ones
+too). Its truth are the pages to be found. Nothing was fitted to held-out topics.
+"""
 
 from collections.abc import Callable, Sequence
 from math import nan
@@ -12,13 +16,14 @@ from lycosa_lab.tables import Scores, mean_curve, mean_rows, nan_if_none, rounde
 from .runs import POINTS, PRECISION_PAGES, RECALLS
 from .tasks import GIVEN, STARTS
 
-AREA = "area"
+AREA = "area"  # under the harvest curve; 1 for a crawl that fetches nothing but the truth
 RECALL = "recall"
 PRECISION = f"precision of the first {PRECISION_PAGES}"
-STANDING = "relevant x standing"
+STANDING = "relevant x standing"  # standing of the pages of the truth that were found, in the mean of all pages
 HARVEST_ERROR = "|claimed - true harvest|"
 CPU = "processor ms per page"
 _AT_A_BUDGET = (AREA, RECALL, STANDING, *(f"pages to {share:.0%}" for share in RECALLS))
+# Measures of whole crawls, with their keys in an outcome.
 _OF_A_CRAWL = {PRECISION: "first", "claimed harvest": "claimed", "true harvest": "true", CPU: "milliseconds"}
 MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", "true harvest", HARVEST_ERROR, CPU)
 

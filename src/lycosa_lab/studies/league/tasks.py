@@ -1,4 +1,8 @@
-"""The tasks of the league: topics with known pages, the web visible to their crawls, examples and starts."""
+"""The tasks of the league: topics with known pages, the web visible to their crawls, examples and starts.
+
+A topic is held out if it is reserved for the final tables, so that nothing may be fitted to it; parameters may be
+fitted to the other topics, for development.
+"""
 
 import random
 from collections import defaultdict, deque
@@ -21,7 +25,7 @@ MIN_PAGES, MAX_PAGES = 30, 600  # of a topic
 MIN_REACHABLE = 10  # reachable pages of a topic; a task with fewer is left out
 MIN_UNIVERSITY_PAGES = 400  # of a site in WebKB that counts as a university; there are four
 START_DISTANCE = 3  # links between the start and the topic, if a world has no front page
-CACHED_PAGES = 2_500  # per process
+CACHED_PAGES = 2_500  # parsed pages, per process
 DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
 _DEVELOPMENT_SHARE = 3  # one in so many topics, by the hash of its name
 _EXCLUDED_CLASSES = frozenset(("universities/other", "universities/department"))
@@ -66,7 +70,9 @@ def topics_of(world: StudyWorld, *, held_out: int, development: int, min_pages: 
     min_pages: of a topic.
     """
     candidates = [
-        topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if min_pages <= len(topic.pages) <= MAX_PAGES
+        topic
+        for topic in _ALL_TOPICS.get(world.name, _labelled_topics)(world)
+        if min_pages <= len(topic.pages) <= MAX_PAGES
     ]
     candidates.sort(key=lambda topic: xxhash.xxh3_64_intdigest(f"order {topic.name}".encode()))
     chosen = [topic for topic in candidates if topic.is_held_out][:held_out]
@@ -78,8 +84,8 @@ def topics_of(world: StudyWorld, *, held_out: int, development: int, min_pages: 
     return chosen + [topic for topic in candidates if not topic.is_held_out][:development]
 
 
-def _leaves(world: StudyWorld) -> Iterator[LeagueTopic]:
-    """The categories of the world's own pages."""
+def _labelled_topics(world: StudyWorld) -> Iterator[LeagueTopic]:
+    """The topics that the world's own labels give its pages."""
     for name, pages in _pages_by(world, world.topic).items():
         yield LeagueTopic(name, frozenset(pages), is_held_out(world.name, name))
 
@@ -269,7 +275,11 @@ class LeagueTask:
 
 
 def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> LeagueTask | None:
-    """A task on a topic; None if too few of its pages are reachable. All tasks of a topic share their examples."""
+    """A task on a topic; None if too few of its pages are reachable. All tasks of a topic share their examples.
+
+    examples, negatives: how many pages the user gives, on the topic and off it, or fewer if there are fewer.
+    seed: of random choices.
+    """
     topic, rng = web.topic, random.Random(f"{seed} {web.topic.name}")
     linking = sorted(url for url in topic.pages if web.links.get(url))  # examples must have links
     good = sorted(rng.sample(linking, min(examples, len(linking))))

@@ -1,7 +1,8 @@
 """Whether people with collections of their own find, by asking each other, what a central index would find.
 
 A study beyond the papers. Collections are crawled from a world, each on one or two topics; peers search them like
-`lycosa peer search`, on a simulated network and, for comparison, in processes on loopback.
+`lycosa peer search`, on a simulated network and, for comparison, in processes on loopback. Recall is the share of the
+ten best pages of an index of all collections that a search finds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,8 +45,8 @@ class PeerSearch:
             "runs": 3,
             "queries": 300,  # of each run
             "limit": 30,  # hits at which a search ends
-            "processes": 10,
-            "real_queries": 50,
+            "processes": 10,  # peers of the comparison with processes
+            "real_queries": 50,  # of that comparison
             "practice": 100,  # queries for training before the comparison with processes
             "world_pages": 8_000,
         },
@@ -68,7 +69,7 @@ class PeerSearch:
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
         runs = [{"what": "search", "run": run, "seed": 1_000 * seed + run} for run in range(size["runs"])]
-        return [{"what": "reality", "seed": 1_000 * seed + 500}, *runs]
+        return [{"what": "reality", "seed": 1_000 * seed + 500}, *runs]  # the first compares with processes
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> "PeerSearchInputs":
         shared, _ = _peer_modules()

@@ -1,4 +1,8 @@
-"""The claims of the study, computed from the tables."""
+"""The claims of the study, computed from the tables.
+
+Recall is the share of the ten best pages of an index of all collections that a search finds. `by_peer` has a row for
+each peer and run, `searches` their means; a round is one comparison with peers in processes.
+"""
 
 from collections.abc import Sequence
 

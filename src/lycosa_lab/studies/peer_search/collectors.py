@@ -21,45 +21,45 @@ from lycosa_peers.shared_collection import SharedCollection
 
 FETCHED_AT = 1_000_000_000.0  # of all pages, so that the same run gives the same collections
 SECOND_TOPIC = 0.5  # share of peers with a second topic
-SEEDS = 5  # of each topic
+SEED_COUNT = 5  # URLs from which the crawl for a topic starts
 _RECIPE = '[topic]\ntext = "crawled in the lab"\n'
 _HEADERS = (("content-type", "text/html; charset=utf-8"),)
 
 
 class Collector(Struct, frozen=True):
-    """A peer with a collection, and the numbers of its topics."""
+    """A peer with a collection, and the numbers of its topics among those of the study."""
 
     topics: tuple[int, ...]
     relevances: Mapping[Url, float]  # by page
 
 
 def collectors_of(
-    topics: Sequence[DirectoryTopic], *, peers: int, max_pages: int, page_cache: PageCache, seed: int
+    topics: Sequence[DirectoryTopic], *, peer_count: int, max_pages: int, page_cache: PageCache, seed: int
 ) -> list[Collector]:
-    """Each peer crawls one or two topics, from random seeds of the directory.
+    """Each peer crawls one or two topics, up to `max_pages` pages together, from random seeds of the directory.
 
-    First topics are divided evenly among the peers; second ones are drawn at random.
+    First topics are divided evenly among the peers; second ones are drawn at random, as `seed` says.
     """
     collectors = []
-    for peer in range(peers):
+    for peer in range(peer_count):
         rng = random.Random(f"{seed} {peer} collector")
-        own = [peer * len(topics) // peers]
+        own_topics = [peer * len(topics) // peer_count]
         if rng.random() < SECOND_TOPIC:
-            own.append(rng.choice([number for number in range(len(topics)) if number != own[0]]))
+            own_topics.append(rng.choice([number for number in range(len(topics)) if number != own_topics[0]]))
         found: dict[Url, float] = {}
-        for number in own:
-            for step in _crawled(topics[number], max_pages // len(own), page_cache, rng):
+        for number in own_topics:
+            for step in _crawled(topics[number], max_pages // len(own_topics), page_cache, rng):
                 found[step.url] = max(step.relevance, found.get(step.url, 0.0))
-        collectors.append(Collector(tuple(own), found))
+        collectors.append(Collector(tuple(own_topics), found))
     return collectors
 
 
 def _crawled(topic: DirectoryTopic, max_pages: int, page_cache: PageCache, rng: random.Random) -> Iterable[Step]:
-    listed = [*topic.seeds, *topic.other_entries]
+    listed = [*topic.seeds, *topic.other_entries]  # by the directory
     strategy = strategy_for(BestFirst.name, topic, pages=max_pages, buffer=None, seed=rng.randrange(1 << 30))
     return crawl(
         strategy,
-        rng.sample(listed, min(SEEDS, len(listed))),
+        rng.sample(listed, min(SEED_COUNT, len(listed))),
         read=page_cache.read,
         judge=TopicCosine(topic.as_page()),
         pages=max_pages,

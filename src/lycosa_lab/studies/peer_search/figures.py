@@ -1,11 +1,14 @@
-"""Recall by messages, and both over time."""
+"""Recall by messages, and both over time.
+
+Recall is the share of the ten best pages of an index of all collections that a search finds.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from lycosa.pictures import Series, line_chart
 from lycosa_lab.results import Figure, Row
 
-from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, WALK, rows_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, WALK_WITH_LIST, rows_of
 
 SHOWN_WALK = 8  # walkers
 
@@ -18,7 +21,7 @@ def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
     walks = sorted(rows_of(searches, WALK, limit), key=lambda row: float(row["messages"]))
     own = sorted((row for row in searches if row["algorithm"] == BUDDYNET), key=lambda row: float(row["messages"]))
     curves = {"random walk": walks, "buddynet": own}
-    curves |= {name: rows_of(searches, name, limit) for name in (LISTED, FLOOD, EVERYBODY)}
+    curves |= {name: rows_of(searches, name, limit) for name in (WALK_WITH_LIST, FLOOD, EVERYBODY)}
     series = [
         Series(
             name,

@@ -22,7 +22,7 @@ from lycosa_peers.simulation import SimulatedNetwork
 from lycosa_peers.state_files import StateFiles
 
 from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, top_urls
-from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
+from .tables import BUDDYNET, EVERYBODY, FLOOD, STAGES, WALK, WALK_WITH_LIST, WINDOWS
 
 MIN_NEIGHBOURS = 4
 WALKERS = (2, 4, 8, 16, 32)
@@ -61,10 +61,10 @@ def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOption
     )
 
 
-def overlay_of(peers: int, seed: int) -> list[list[int]]:
+def overlay_of(peer_count: int, seed: int) -> list[list[int]]:
     """The neighbours of each peer in a network that grew by preferential attachment."""
     graph = preferential_attachment(
-        peers, min_degree=min(MIN_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
+        peer_count, min_degree=min(MIN_NEIGHBOURS, peer_count - 1), rng=np.random.default_rng([seed, 8])
     )
     return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
 
@@ -139,20 +139,21 @@ def run_searches(inputs: PeerSearchInputs, seed: int) -> JsonValue:
     with OpenCollections(inputs, size["peers"]) as opened:
         questions = opened.questions(size["queries"], seed)
         overlay = overlay_of(size["peers"], seed)
+        # The algorithm, the number of walkers, and the number of hits at which a search ends.
         settings = [(BUDDYNET, 8, limit) for limit in (size["limit"], DEFAULT_LIMIT)]
         settings += [(WALK, walkers, size["limit"]) for walkers in WALKERS]
-        settings += [(LISTED, 8, size["limit"]), (FLOOD, 1, size["limit"])]
-        peers, windows = [], []
+        settings += [(WALK_WITH_LIST, 8, size["limit"]), (FLOOD, 1, size["limit"])]
+        peer_rows, window_rows = [], []
         for algorithm, walkers, limit in settings:
             network = network_of(opened.contents, overlay, options_of(algorithm, walkers=walkers), seed=seed)
             outcomes = ask_all(network, questions, limit=limit)
             setting = {"algorithm": algorithm, "walkers": walkers, "limit": limit}
-            peers += list(_by_peer(setting, questions, outcomes))
-            windows += _in_windows(setting, outcomes)
+            peer_rows += list(_by_peer(setting, questions, outcomes))
+            window_rows += _in_windows(setting, outcomes)
         everybody = [_ask_everybody(opened.contents, question, size["limit"]) for question in questions]
         setting = {"algorithm": EVERYBODY, "walkers": 0, "limit": size["limit"]}
-        peers += list(_by_peer(setting, questions, everybody))
-    return {"peers": peers, "windows": windows, "collections": _collection_rows(inputs)}
+        peer_rows += list(_by_peer(setting, questions, everybody))
+    return {"peers": peer_rows, "windows": window_rows, "collections": _collection_rows(inputs)}
 
 
 def _by_peer(
@@ -235,6 +236,9 @@ def compare_with_processes(
 
     `reason` says why there is no comparison, if peers cannot be run on this machine. A peer that fails raises
     PeerProcessError.
+
+    peers, queries, practice: how many peers, queries to each kind, and queries from which peers have learnt.
+    limit: hits at which a search ends.
     """
     folders = [inputs.collection_folder(peer) for peer in range(peers)]
     try:
@@ -311,6 +315,7 @@ def _round_row(name: str, real: _Round, simulated: _Round, again: _Round) -> Jso
         "round": name,
         "queries": len(real.urls),
         "overlap": _mean_overlap(real, simulated),
+        # Of two simulations with different random walks:
         "overlap_by_chance": _mean_overlap(again, simulated),
         "messages_real": round(real.messages, 2),
         "messages_simulated": round(simulated.messages, 2),

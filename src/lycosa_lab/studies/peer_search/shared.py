@@ -63,9 +63,11 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
     """Crawls all collections and writes them to disk, the central one too."""
     topics = topics_of(world, size["topics"])
     page_cache = PageCache(world)
-    collectors = collectors_of(topics, peers=size["peers"], max_pages=size["pages"], page_cache=page_cache, seed=seed)
-    listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
-    descriptions = [listed[topic.name] for topic in topics]
+    collectors = collectors_of(
+        topics, peer_count=size["peers"], max_pages=size["pages"], page_cache=page_cache, seed=seed
+    )
+    by_topic = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
+    descriptions = [by_topic[topic.name] for topic in topics]
     inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
     for number, collector in enumerate(collectors):
         write_collection(inputs.collection_folder(number), world, collector.relevances)
@@ -126,11 +128,11 @@ class CachedContent:
 class OpenCollections:
     """The collections of all peers and the central one, open for reading."""
 
-    def __init__(self, inputs: PeerSearchInputs, peers: int):
+    def __init__(self, inputs: PeerSearchInputs, peer_count: int):
         self.inputs = inputs
         self._stack = ExitStack()
         limit = inputs.size["limit"]  # the most hits that any search asks of a peer, and at which it ends
-        self.contents = [self._open(inputs.collection_folder(peer), limit) for peer in range(peers)]
+        self.contents = [self._open(inputs.collection_folder(peer), limit) for peer in range(peer_count)]
         self._central = self._open(inputs.central, MAX_HITS)
 
     def _open(self, folder: Path, limit: int) -> CachedContent:
@@ -160,9 +162,9 @@ class OpenCollections:
         asked: list[Question] = []
         for _ in range(_ATTEMPTS * count):
             asker = rng.randrange(len(self.contents))
-            own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions
-            topic = topics[rng.choice(own) if rng.random() < OWN_TOPIC else rng.randrange(len(topics))]
-            words = query_words(rng.choice(topic))
+            own_topics, descriptions = self.inputs.collectors[asker].topics, self.inputs.descriptions
+            topic = rng.choice(own_topics) if rng.random() < OWN_TOPIC else rng.randrange(len(descriptions))
+            words = query_words(rng.choice(descriptions[topic]))
             query = " ".join(rng.sample(words, min(QUERY_WORDS, len(words))))
             if query and (relevant := self.relevant(query)):
                 asked.append(Question(asker, query, relevant))

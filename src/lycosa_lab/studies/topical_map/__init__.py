@@ -1,4 +1,4 @@
-"""The gain of a crawl from a map of an earlier one.
+"""The gain of a crawl from a map of an earlier one: its good pages on a topic, and the portals that lead to them.
 
 Shao: Exploring social networks in computer systems (Princeton, 2007), chapter 4 and section 6.2.1.
 """
@@ -15,13 +15,13 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 from .claims import all_claims
 from .figures import all_figures
 from .runs import TopicJob
-from .shared import MapInputs, choose_leaves, prepare
+from .shared import MapInputs, choose_topic_groups, prepare
 from .tables import MapTables
 
 HALF_A_YEAR = 180.0  # days
 
 
-class TopicalMap:
+class TopicalMapStudy:
     name = "topical-map"
     summary = "What a focused crawl gains by a map of an earlier crawl of the same or a related topic."
     scales: Mapping[str, Size] = {
@@ -33,8 +33,8 @@ class TopicalMap:
         return {"pages": size["world_pages"], "topics": 24}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
-        leaves = choose_leaves(world, size["topics"])
-        return [category.name for group in leaves for category in group][: size["topics"]]
+        topic_groups = choose_topic_groups(world, size["topics"])
+        return [category.name for group in topic_groups for category in group][: size["topics"]]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:
         return prepare(world, size, seed), later_world(world)
@@ -53,8 +53,8 @@ class TopicalMap:
                 "gains": tables.gain_rows(),
                 "curves": tables.curve_rows(),
                 "maps": tables.map_rows(),
-                "chances": tables.probability_rows(),
-                "citations": tables.citation_rows(),
+                "chances": tables.probability_rows(),  # histograms of P(topic | page)
+                "citations": tables.citation_rows(),  # links among topics
             },
             figures=all_figures(tables),
         )

@@ -1,4 +1,10 @@
-"""The claims of the paper and open questions, computed, with reasons why a claim fails."""
+"""The claims of the paper and open questions, computed, with reasons why a claim fails.
+
+A map has the good pages of an earlier crawl, the first, with portals: pages from which links of the map lead to the
+others (the paper's navigation links), and to which pages on a related topic may lead (its redirection links). A page is
+good if P(topic | page) is above 0.5, and new if the first crawl did not fetch it. `shared` has the names of the crawls,
+the constants; `runs.crawl_counts` defines what is counted of each.
+"""
 
 from collections.abc import Sequence
 

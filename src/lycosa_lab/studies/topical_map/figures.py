@@ -1,4 +1,8 @@
-"""The paper's figures 4.6 to 4.10, 4.12 and 6.1, and the controls."""
+"""The paper's figures 4.6 to 4.10, 4.12 and 6.1, and the controls.
+
+A page is good if P(topic | page) is above 0.5, seen if the first crawl fetched it, and else new. `shared` has the names
+of the crawls, the constants.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -30,8 +34,8 @@ class Chart(NamedTuple):
     title: str
     caption: str
     crawl_names: Sequence[str]
-    curves: Mapping[str, str] = {"": "good"}  # by the suffix of their labels
-    has_optimum: bool = False
+    curves: Mapping[str, str] = {"": "good"}  # what is counted, by the suffix of the labels of the curves
+    has_optimum: bool = False  # whether it also has the curve of a crawl of good pages alone
 
 
 CHARTS: Mapping[str, Chart] = {

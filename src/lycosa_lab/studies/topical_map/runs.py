@@ -1,4 +1,8 @@
-"""All crawls of one topic: traces of requests, page counts, and the maps built from the first crawl."""
+"""All crawls of one topic: traces of requests, page counts, and the maps built from the first crawl.
+
+A map has the good pages of a crawl, with portals, from which links of the map lead to the others. A page is good if
+P(topic | page) is above 0.5.
+"""
 
 from collections.abc import Sequence, Set
 from typing import NamedTuple
@@ -41,7 +45,7 @@ from .shared import (
 POINTS = 60  # of every curve
 BINS = 20  # of the histogram of probabilities
 START = 0.1  # share of the downloads of a crawl that counts as its start
-CURVES = ("good", "seen", "new", "new_good")
+CURVES = ("good", "seen", "new", "new_good")  # what is counted along a crawl; seen or new: to the first crawl
 
 
 class PageRequest(NamedTuple):
@@ -63,21 +67,21 @@ def run_crawl(
     *,
     downloads: int,
     copies: JudgedPages | None = None,
-    copied: Set[Url] = frozenset(),
+    copied_urls: Set[Url] = frozenset(),
 ) -> Trace:
     """All requests of a crawl, up to `downloads`; a request for a missing page counts as a download.
 
-    copies: the pages of an earlier crawl, used instead of a download for the URLs `copied`.
+    copies: the pages of an earlier crawl, used instead of a download for the URLs `copied_urls`.
     """
     trace: list[PageRequest] = []
     downloaded = 0
 
     def source(url: Url) -> JudgedPages:
-        return copies if copies is not None and url in copied else pages
+        return copies if copies is not None and url in copied_urls else pages
 
     def read(url: Url) -> Page | None:
         nonlocal downloaded
-        is_copy = url in copied
+        is_copy = url in copied_urls
         judged = source(url).judge(url)
         downloaded += not is_copy
         if downloaded <= downloads:
@@ -89,7 +93,7 @@ def run_crawl(
         seeds,
         read=read,
         judge=lambda page: source(page.url).probability(page.url, topic),
-        pages=downloads + len(copied),
+        pages=downloads + len(copied_urls),
     )
     for _ in steps:
         if downloaded >= downloads:
@@ -98,10 +102,11 @@ def run_crawl(
 
 
 def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> JsonValue:
-    """Totals of a crawl, and curves of them over its downloads; copies do not count as downloads.
+    """Totals of a crawl, and curves of some of them over its downloads; copies do not count as downloads.
 
     A page is good by its current text, not by an old copy; it is new if the first crawl did not fetch it. Missing pages
-    are neither.
+    are neither, but dead. A page is true if the world says that it is on the topic; a copy is outdated if the page is
+    another now.
 
     seen: the pages of the first crawl.
     """
@@ -143,7 +148,7 @@ class DrawnMap(NamedTuple):
     name: str
     map: TopicMap
     urls: Sequence[Url]
-    links: int  # hyperlinks among the pages
+    link_count: int  # hyperlinks among the pages
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> UrlMap:
         """The map for a crawl; pages on related topics also lead to the portals."""
@@ -153,7 +158,11 @@ class DrawnMap(NamedTuple):
 def map_of(
     name: str, good: Sequence[Url], pages: JudgedPages, *, seed: int, reach: Reach = "mixed", by_text: bool = False
 ) -> DrawnMap:
-    """Draws the map of some good pages."""
+    """Draws the map of some good pages.
+
+    reach: whether pages are preferably tied to portals within a few links ("near"), to others ("far"), or to any.
+    by_text: whether to portals whose text resembles theirs.
+    """
     links = links_among(good, pages)
     similarity = SketchSimilarity({index: pages.sketch(url) for index, url in enumerate(good)}) if by_text else None
     topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
@@ -162,13 +171,13 @@ def map_of(
 
 def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
     """The hyperlinks among some pages, one per row, as indices into `urls`."""
-    number = {url: index for index, url in enumerate(urls)}
+    index_of = {url: index for index, url in enumerate(urls)}
     found = [
-        (source, number[link.target])
+        (source, index_of[link.target])
         for source, url in enumerate(urls)
         if (judged := pages.judge(url)) is not None
         for link in judged.page.links
-        if link.target in number
+        if link.target in index_of
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
@@ -193,24 +202,25 @@ class TopicJob:
         topic = self._topic
         self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first_seeds)]
         self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
-        same = self._draw(MAPPED, self._good).for_crawl()
-        self._crawl(AGAIN, Mapped(crawl_map=same), topic.first_seeds)
+        crawl_map = self._draw(MAPPED, self._good).for_crawl()
+        self._crawl(AGAIN, Mapped(crawl_map=crawl_map), topic.first_seeds)
         self._crawl(BASELINE, BaselineFocused())
-        self._crawl(MAPPED, Mapped(crawl_map=same))
-        self._crawl(URLS, BaselineFocused(), self._with_good)
-        self._crawl(CONTENT_CACHED, BaselineFocused(), copied=True)
-        self._crawl(MAPPED_AT_08, Mapped(crawl_map=same, map_priority=0.8))
-        self._crawl(MAPPED_AT_04, Mapped(crawl_map=same, map_priority=0.4))
+        self._crawl(MAPPED, Mapped(crawl_map=crawl_map))
+        self._crawl(URLS, BaselineFocused(), self._seeds_and_good_pages)
+        self._crawl(CONTENT_CACHED, BaselineFocused(), uses_copies=True)
+        self._crawl(MAPPED_AT_08, Mapped(crawl_map=crawl_map, map_priority=0.8))
+        self._crawl(MAPPED_AT_04, Mapped(crawl_map=crawl_map, map_priority=0.4))
         self._crawl_by_other_maps()
         self._crawl_by_related_map()
         if self._later is not None:
-            self._crawl_later(same, self._later)
+            self._crawl_later(crawl_map, self._later)
         return {
             "topic": topic.name,
             "related": topic.related,
             "points": points_along(self._downloads, POINTS),
             "taxonomy": list(self._inputs.taxonomy.topics),
             "pages_read": self._now.count + (self._later.count if self._later is not None else 0),
+            # Of the first crawl: a histogram of P(topic | page), and the number of good pages with P = 1.
             "chances": bin_counts((self._now.probability(url, topic.name) for url in self._first), bins=BINS),
             "certain": sum(self._now.probability(url, topic.name) == 1.0 for url in self._good),
             "citations": self._citations(),
@@ -219,7 +229,7 @@ class TopicJob:
         }
 
     @property
-    def _with_good(self) -> Sequence[Url]:
+    def _seeds_and_good_pages(self) -> Sequence[Url]:
         """The seeds, and every good page of the first crawl."""
         return list(dict.fromkeys((*self._topic.other_seeds, *self._good)))
 
@@ -237,20 +247,22 @@ class TopicJob:
         name, related = self._topic.name, self._inputs.topic(self._topic.related)
         crawled = run_crawl(BaselineFocused(), related.first_seeds, self._now, related.name, downloads=self._downloads)
         pages_on_topic = [request.url for request in crawled if self._now.is_good(request.url, name)]
-        both = list(dict.fromkeys((*self._good, *pages_on_topic)))
-        for drawn in (self._draw(RELATED, pages_on_topic), self._draw(BOTH_KINDS, both)):
+        pages_of_both = list(dict.fromkeys((*self._good, *pages_on_topic)))
+        for drawn in (self._draw(RELATED, pages_on_topic), self._draw(BOTH_KINDS, pages_of_both)):
             crawl_map = drawn.for_crawl(related=[related.name])
             self._crawl(drawn.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 
-    def _crawl_later(self, same: UrlMap, later: JudgedPages) -> None:
+    def _crawl_later(self, crawl_map: UrlMap, later: JudgedPages) -> None:
         self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
-        self._crawl(MAPPED_LATER, Mapped(crawl_map=same), pages=later)
-        self._crawl(URLS_LATER, BaselineFocused(), self._with_good, pages=later)
-        self._crawl(CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
+        self._crawl(MAPPED_LATER, Mapped(crawl_map=crawl_map), pages=later)
+        self._crawl(URLS_LATER, BaselineFocused(), self._seeds_and_good_pages, pages=later)
+        self._crawl(CONTENT_LATER, BaselineFocused(), pages=later, uses_copies=True)
 
     def _draw(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> DrawnMap:
         drawn = map_of(name, good, self._now, seed=self._inputs.seed, reach=reach, by_text=by_text)
-        self._maps.append({"map": name, "pages": len(good), "portals": len(drawn.map.portals), "links": drawn.links})
+        self._maps.append(
+            {"map": name, "pages": len(good), "portals": len(drawn.map.portals), "links": drawn.link_count}
+        )
         return drawn
 
     def _crawl(
@@ -260,7 +272,7 @@ class TopicJob:
         seeds: Sequence[Url] = (),
         *,
         pages: JudgedPages | None = None,
-        copied: bool = False,
+        uses_copies: bool = False,
     ) -> Trace:
         """Crawls from the given seeds, by default the other ones, and keeps the counts."""
         pages = self._now if pages is None else pages
@@ -271,8 +283,8 @@ class TopicJob:
             pages,
             name,
             downloads=self._downloads,
-            copies=self._now if copied else None,
-            copied=first if copied else frozenset(),
+            copies=self._now if uses_copies else None,
+            copied_urls=first if uses_copies else frozenset(),
         )
         seen = first if crawl_name != FIRST else frozenset(request.url for request in trace)
         self._crawls[crawl_name] = crawl_counts(trace, pages, name, seen, downloads=self._downloads)
@@ -281,13 +293,13 @@ class TopicJob:
     def _citations(self) -> list[list[int]]:
         """The links among the pages of the first crawl, from the topic of a row to that of a column."""
         topics = self._inputs.taxonomy.topics
-        number = {topic: index for index, topic in enumerate(topics)}
+        topic_numbers = {topic: index for index, topic in enumerate(topics)}
         topic_by_index = {
             index: topic for index, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None
         }
         matrix = count_citations(
             topics,
-            {index: number[topic] for index, topic in topic_by_index.items()},
+            {index: topic_numbers[topic] for index, topic in topic_by_index.items()},
             links_among(self._first, self._now),
         )
         return [list(row) for row in matrix.links]

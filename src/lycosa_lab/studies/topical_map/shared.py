@@ -1,6 +1,7 @@
 """The inputs of all jobs: names of the compared crawls, topics and seeds, a taxonomy, and pages judged by it.
 
-"The paper" is the one that the package cites.
+"The paper" is the one that the package cites. A map has the good pages of an earlier crawl and their portals: pages
+from which few links lead to them, and to which each of them is tied.
 """
 
 import random
@@ -132,14 +133,15 @@ class MapInputs:
     topics: Sequence[MapTopic]  # all of the taxonomy except OTHERS
     taxonomy: Taxonomy
     pages: int  # downloads of every crawl
-    seed: int
+    seed: int  # of random choices
 
     def topic(self, name: str) -> MapTopic:
         return next(topic for topic in self.topics if topic.name == name)
 
 
-def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
-    """Leaves of the directory with enough pages, grouped by top category: two or more each, until `limit` is reached.
+def choose_topic_groups(world: StudyWorld, limit: int) -> list[list[Category]]:
+    """Leaf categories of the directory with enough pages, grouped by top category: two or more in each group, until
+    the groups have `limit` categories.
 
     At least one leaf is left out, so that some pages are on none of the topics.
     """
@@ -162,17 +164,20 @@ def choose_leaves(world: StudyWorld, limit: int) -> list[list[Category]]:
 
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
-    """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists."""
-    leaves = choose_leaves(world, size["topics"])
-    names = {category.name for group in leaves for category in group}
-    pages = _crawl_length(world, size, names)
-    seeds = max(MIN_SEEDS, round(size["seeds"] * pages / size["pages"]))
+    """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists.
+
+    seed: of random choices.
+    """
+    topic_groups = choose_topic_groups(world, size["topics"])
+    names = {category.name for group in topic_groups for category in group}
+    downloads = _crawl_length(world, size, names)
+    max_seeds = max(MIN_SEEDS, round(size["seeds"] * downloads / size["pages"]))
     topics = [
-        _topic(category, group[(index + 1) % len(group)].name, seeds, seed)
-        for group in leaves
+        _topic(category, group[(index + 1) % len(group)].name, max_seeds, seed)
+        for group in topic_groups
         for index, category in enumerate(group)
     ]
-    return MapInputs(topics, _taxonomy(world, names, size["examples"], seed), pages, seed)
+    return MapInputs(topics, _taxonomy(world, names, size["examples"], seed), downloads, seed)
 
 
 def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
@@ -182,10 +187,11 @@ def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
     return max(2 * MIN_SEEDS, min(limit, mean_on_topic))
 
 
-def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
+def _topic(category: Category, related: str, max_seeds: int, random_seed: int) -> MapTopic:
+    """A topic with random pages of its category as first and other seeds, at most `max_seeds` each."""
     urls = listed_urls(category)
-    random.Random(f"{seed} {category.name} seeds").shuffle(urls)
-    count = min(seeds, len(urls) // 4)
+    random.Random(f"{random_seed} {category.name} seeds").shuffle(urls)
+    count = min(max_seeds, len(urls) // 4)
     return MapTopic(category.name, tuple(urls[:count]), tuple(urls[count : 2 * count]), related)
 
 

@@ -15,13 +15,17 @@ Value = Callable[[JsonValue], float]
 
 
 class MapTables:
-    """The outcomes of all topics by the names of crawls (`shared`); values of crawls that could not be made are NaN."""
+    """The outcomes of all topics by the names of crawls (`shared`); values of crawls that could not be made are NaN.
+
+    The measures of a crawl are those of `runs.crawl_counts`: its good pages, those of them that the first crawl did not
+    fetch (new_good), and so on.
+    """
 
     def __init__(self, outcomes: Sequence[JsonValue]):
         self.outcomes = outcomes
         self.topics: list[str] = [outcome["topic"] for outcome in outcomes]
-        self.points: list[int] = outcomes[0]["points"]
-        self.downloads: int = outcomes[0]["points"][-1]
+        self.points: list[int] = outcomes[0]["points"]  # downloads after which curves have values
+        self.downloads: int = outcomes[0]["points"][-1]  # of every crawl
 
     def has(self, crawl_name: str) -> bool:
         return any(crawl_name in outcome["crawls"] for outcome in self.outcomes)
@@ -39,7 +43,7 @@ class MapTables:
         ]
 
     def good(self, crawl_name: str) -> list[float]:
-        """The good pages of the crawl of every topic."""
+        """How many good pages the crawl of every topic found."""
         return self.values(crawl_name, lambda crawl: float(crawl["good"]))
 
     def gain(self, crawl_name: str, over: str) -> PairedTest:
@@ -47,7 +51,7 @@ class MapTables:
         return paired_t(self.good(crawl_name), self.good(over))
 
     def ahead(self, crawl_name: str, over: str) -> str:
-        """In how many topics there are more good pages."""
+        """In how many topics one crawl found more good pages than another, in words."""
         pairs = [(a, b) for a, b in zip(self.good(crawl_name), self.good(over), strict=True) if a == a and b == b]
         return f"{sum(a > b for a, b in pairs)} of {len(pairs)} topics"
 
@@ -126,7 +130,7 @@ class MapTables:
         ]
 
     def probability_rows(self) -> list[Row]:
-        """The histogram of P(topic | page) over the first crawl of each topic."""
+        """The histogram of P(topic | page) over the first crawl of each topic, and how often it is exactly 1."""
         return [
             {"topic": outcome["topic"], "bins": outcome["chances"], "exactly_one": outcome["certain"]}
             for outcome in self.outcomes
@@ -137,9 +141,10 @@ class MapTables:
     def citations(self) -> tuple[list[str], list[list[int]]]:
         """Topics, and the links among pages of first crawls: from the topic of a row to that of a column."""
         topics: list[str] = self.outcomes[0]["taxonomy"]
-        size = range(len(topics))
+        numbers = range(len(topics))
         counts = [
-            [sum(outcome["citations"][row][column] for outcome in self.outcomes) for column in size] for row in size
+            [sum(outcome["citations"][row][column] for outcome in self.outcomes) for column in numbers]
+            for row in numbers
         ]
         return topics, counts
 

@@ -1,4 +1,7 @@
-"""The URLs of a synthetic world: computed from the number of a page, and the number from the URL."""
+"""The URLs of a synthetic world: computed from the number of a page, and the number from the URL.
+
+The pages of a site are numbered consecutively: its home page, its sections, then the articles of each section.
+"""
 
 import re
 from collections.abc import Iterable
@@ -37,11 +40,11 @@ class Addresses:
             name if word_index >= 0 else SECTION_NAMES[-1 - word_index]
             for name, word_index in zip(names, plan.section_word.tolist(), strict=True)
         ]
-        site = np.searchsorted(plan.first_section, np.arange(len(names)), side="right") - 1
-        orders = (np.arange(len(names)) - plan.first_section[site] + 1).tolist()
+        sites = np.searchsorted(plan.first_section, np.arange(len(names)), side="right") - 1
+        orders = (np.arange(len(names)) - plan.first_section[sites] + 1).tolist()  # within the site, from 1 on
         self._sections = [
             f"http://{self._hosts[site]}/{name}-{order}/"
-            for site, name, order in zip(site.tolist(), self.section_names, orders, strict=True)
+            for site, name, order in zip(sites.tolist(), self.section_names, orders, strict=True)
         ]
 
     def urls(self, pages: Ints) -> list[Url]:

@@ -21,7 +21,7 @@ DEATHS = (0.00003, 0.00015, 0.0015)  # median rates a day of home pages, section
 CHANGES = (0.1, 0.06, 0.02)  # median rates a day of home pages, sections and articles
 DEATH_SPREAD, CHANGE_SPREAD = 0.8, 1.5  # standard deviations of the logarithms of these rates
 MAX_CHANGES = 4.0  # the highest rate a day of any page
-REWRITTEN, RELINKED = 0.25, 0.15  # shares of the chunks and of the links in the text that a change replaces
+REWRITTEN, RELINKED = 0.25, 0.15  # shares of the text (by CHUNK words) and of its links that a change replaces
 NEWEST_LISTED = 10  # new articles that a section links to
 _HISTORY = 64  # latest changes considered; what none of them replaced counts as never replaced
 _BATCH = 64  # changes drawn at once
@@ -74,20 +74,21 @@ class Snapshot:
 
     def links_of(self, page: int) -> PageLinks:
         if page < self._first_new_page:
-            targets, navigation = self._links.of(page).copy(), int(self._links.navigation[page])
+            targets, navigation_count = self._links.of(page).copy(), int(self._links.navigation[page])
         else:
-            targets, navigation = self._first_links(page)
-        slots = len(targets) - navigation
-        latest = _latest(subkey(self._relink_key, page), len(self.changes(page)), slots, RELINKED)
+            targets, navigation_count = self._first_links(page)
+        in_text_count = len(targets) - navigation_count
+        latest = _latest(subkey(self._relink_key, page), len(self.changes(page)), in_text_count, RELINKED)
         moved = np.flatnonzero(latest)
         if len(moved):
-            targets[navigation + moved] = self._new_targets(page, latest[moved] * 1024 + moved)
+            targets[navigation_count + moved] = self._new_targets(page, latest[moved] * 1024 + moved)
         links = [*targets.tolist(), *self._children(page)]
         kept = dict.fromkeys(target for target in links if target != page)
-        return PageLinks(np.array(list(kept), dtype=np.int32), navigation)
+        return PageLinks(np.array(list(kept), dtype=np.int32), navigation_count)
 
     def _new_targets(self, page: int, counters: Ints) -> Ints:
-        """Targets for replaced links: half of the time any article of its section, else of its topic, by fitness."""
+        """Targets for replaced links: half of the time any article of its section, else of its topic, by fitness (see
+        `TargetSampler`)."""
         rng_key, section = subkey(self._relink_key, ~page), int(self.plan.section_of_page[page])
         u = uniforms_at(rng_key, 2 * counters)
         topics = np.full(len(counters), self.plan.topic[page], dtype=np.int64)
@@ -120,12 +121,12 @@ class Snapshot:
         return found
 
 
-def _births(seed: int, pages: int, days: float) -> tuple[Ints, Floats]:
+def _births(seed: int, page_count: int, days: float) -> tuple[Ints, Floats]:
     """The parent of each new page, and the day on which it appeared."""
-    count = int(days * BIRTHS * pages) + 1
-    birth_days = (np.arange(count) + uniforms(key(seed, "births"), count)) / (BIRTHS * pages)
+    count = int(days * BIRTHS * page_count) + 1
+    birth_days = (np.arange(count) + uniforms(key(seed, "births"), count)) / (BIRTHS * page_count)
     birth_days = birth_days[birth_days <= days]
-    return (uniforms(key(seed, "parents"), len(birth_days)) * pages).astype(np.int64), birth_days
+    return (uniforms(key(seed, "parents"), len(birth_days)) * page_count).astype(np.int64), birth_days
 
 
 def _extended(options: Options, plan: WorldPlan, parents: Ints) -> WorldPlan:
@@ -152,17 +153,17 @@ def _concatenate(column: Floats, more: Floats) -> Floats:
     return np.concatenate((column, more.astype(column.dtype)))
 
 
-def _latest(rng_key: int, changes: int, parts: int, share: float, *, at_least_one: bool = False) -> Ints:
-    """For each part of a page the number of the last change that replaced it, 0 if none did.
+def _latest(rng_key: int, change_count: int, part_count: int, share: float, *, at_least_one: bool = False) -> Ints:
+    """For each part of a page the number of the last change that replaced it, 0 if none did. Changes count from 1.
 
     share: the probability that a change replaces a part; at_least_one: each change replaces one part or more.
     """
-    numbers = np.arange(max(1, changes - _HISTORY + 1), changes + 1)
-    if not len(numbers) or not parts:
-        return np.zeros(parts, dtype=np.int64)
-    u = uniforms_at(rng_key, numbers[:, None] * 1024 + np.arange(parts + 1))
-    touched = u[:, :parts] < share
+    numbers = np.arange(max(1, change_count - _HISTORY + 1), change_count + 1)
+    if not len(numbers) or not part_count:
+        return np.zeros(part_count, dtype=np.int64)
+    u = uniforms_at(rng_key, numbers[:, None] * 1024 + np.arange(part_count + 1))
+    touched = u[:, :part_count] < share
     if at_least_one:
-        touched[np.arange(len(numbers)), (u[:, parts] * parts).astype(np.int64)] = True
+        touched[np.arange(len(numbers)), (u[:, part_count] * part_count).astype(np.int64)] = True
     latest: Ints = np.where(touched, numbers[:, None], 0).max(axis=0)
     return latest

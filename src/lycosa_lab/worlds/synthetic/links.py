@@ -60,8 +60,8 @@ class TargetSampler:
         fitness = (1.0 + plan.in_links) ** FITNESS_POWER * np.exp(
             0.5 * normals(key(options.seed, "fitness"), len(plan))
         )
-        self._pages = order.astype(np.int32)
-        self._bounds = np.searchsorted(plan.topic[order], np.arange(options.topics + 1))
+        self._pages = order.astype(np.int32)  # by topic, then by standing
+        self._bounds = np.searchsorted(plan.topic[order], np.arange(options.topics + 1))  # of topics in `_pages`
         self._total = np.concatenate(([0.0], np.cumsum(fitness[order])))
 
     def topic_shares(self) -> Floats:
@@ -89,12 +89,14 @@ def make_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Links:
     in_text = [*_listings(options, plan), *_sibling_links(options, plan), _cross_links(options, plan, words)]
     source = np.concatenate([pair[0] for pair in (*navigation, *in_text)])
     target = np.concatenate([pair[1] for pair in (*navigation, *in_text)])
-    count = sum(len(pair[0]) for pair in navigation)
+    navigation_count = sum(len(pair[0]) for pair in navigation)
     sort_key = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, links in the text are shuffled
-    sort_key[count:] = (uniforms(key(options.seed, "places"), len(source) - count) * 2.0**31).astype(np.uint32)
-    sort_key[count:] |= np.uint32(1 << 31)
+    sort_key[navigation_count:] = (
+        uniforms(key(options.seed, "places"), len(source) - navigation_count) * 2.0**31
+    ).astype(np.uint32)
+    sort_key[navigation_count:] |= np.uint32(1 << 31)
     order = np.argsort(source.astype(np.uint64) << np.uint64(32) | sort_key, kind="stable")
-    source, target, is_navigation = source[order], target[order], order < count
+    source, target, is_navigation = source[order], target[order], order < navigation_count
     del order, sort_key
     first = np.unique(source.astype(np.int64) * len(plan) + target, return_index=True)[1]
     is_kept = np.zeros(len(source), dtype=bool)
@@ -207,6 +209,6 @@ def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabu
     u = uniforms(rng_key, len(topics)) / max(options.topical_homophily, 1e-9)
     any_topic = np.searchsorted(shares, uniforms(subkey(rng_key, 1), len(topics)), side="right")
     related = words.related(topics, uniforms(subkey(rng_key, 2), len(topics)))
-    looseness = topic_looseness(options)[topics]
+    looseness = topic_looseness(options)[topics]  # how many times as often as usual links stray from the topic
     same = 1.0 - (1.0 - SAME_LEAF) * looseness
     return np.where(u < same, topics, np.where(u < same + SAME_TOP * looseness, related, any_topic))

@@ -33,7 +33,10 @@ class PageLayout:
 def split_paragraphs(
     words: Sequence[str], ends: Sequence[int], anchors: Sequence[Anchor], offsets: Sequence[int]
 ) -> list[list[str | Anchor]]:
-    """Words split into paragraphs, with each anchor at its offset."""
+    """Words split into paragraphs, with each anchor at its offset.
+
+    ends, offsets: numbers of words before the end of each paragraph, and before each anchor.
+    """
     found: list[list[str | Anchor]] = []
     start, number = 0, 0
     for end in ends:

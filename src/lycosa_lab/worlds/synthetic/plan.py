@@ -44,16 +44,17 @@ MAX_FOLDERS = 4  # in the URL of an article
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a synthetic world; the last four are 1 as measured on the Web, 0 to turn a property off."""
+    """The options of a synthetic world: numbers of pages, sites (None: one for 40 pages) and leaf topics, and a seed of
+    random choices. The last four are 1 as measured on the Web, 0 to turn a property off."""
 
     pages: int = 40_000
     sites: int | None = None
     topics: int = 37
     seed: int = 1
-    status_homophily: float = 1.0
-    topical_homophily: float = 1.0
-    feature_noise: float = 1.0
-    site_words: float = 1.0
+    status_homophily: float = 1.0  # that linked pages are of similar standing
+    topical_homophily: float = 1.0  # that links and sites keep to one topic
+    feature_noise: float = 1.0  # of the features that follow from standing
+    site_words: float = 1.0  # words that the pages of a site share
 
     def __post_init__(self) -> None:
         if self.topics < 2 or self.topics > 2000:
@@ -94,7 +95,7 @@ class WorldPlan:
 
     site_start: NDArray[np.int32]  # the first page of each site, and the end
     site_topic: NDArray[np.int16]
-    site_quality: NDArray[np.float32]
+    site_quality: NDArray[np.float32]  # what its pages share of their standing, as a standard normal variable
     first_section: NDArray[np.int32]  # the first section of each site, and the end
     section_topic: NDArray[np.int16]
     section_word: NDArray[np.int32]  # in its URL: index of a word of the vocabulary, or -1 - index of a neutral name
@@ -102,7 +103,7 @@ class WorldPlan:
     section_size: NDArray[np.int32]  # articles
     site_of_page: NDArray[np.int32]
     section_of_page: NDArray[np.int32]  # for a home page, the first section of its site
-    kind: NDArray[np.int8]
+    kind: NDArray[np.int8]  # `PageKind`
     topic: NDArray[np.int16]
     latent: NDArray[np.float32]  # standing, as a standard normal variable
     in_links: NDArray[np.int64]  # from everywhere
@@ -264,7 +265,7 @@ def draw_host_names(seed: int, topics: Ints, words: Vocabulary, unused: Iterator
 
 
 def draw_latent_standing(
-    options: Options, quality: Floats, site_of_page: Ints, section_of_page: Ints, kind: Ints, sections: int
+    options: Options, quality: Floats, site_of_page: Ints, section_of_page: Ints, kind: Ints, section_count: int
 ) -> Floats:
     """Standing as a standard normal variable, correlated within sites, within sections and between neighbours."""
     seed, homophily = options.seed, options.status_homophily
@@ -275,7 +276,7 @@ def draw_latent_standing(
     )
     own = normals(key(seed, "page quality"), options.pages)
     own = (own + neighbour * np.roll(own, 1)) / np.sqrt(1.0 + neighbour**2)
-    section = normals(key(seed, "section quality"), sections)[section_of_page]
+    section = normals(key(seed, "section quality"), section_count)[section_of_page]
     bonus = np.array(KIND_BONUS)[kind] * homophily
     latent = (
         np.sqrt(of_site) * quality[site_of_page]

@@ -38,7 +38,7 @@ class BrowsedWeb:
     url: Callable[[int], Url]
     exists: Callable[[int], bool]
     target_sampler: TargetSampler
-    topics: int
+    topics: int  # how many there are
 
 
 def simulate_accesses(web: BrowsedWeb, *, users: int, days: float, seed: int) -> Iterator[Access]:
@@ -59,6 +59,8 @@ def _interests(rng: random.Random, topics: int) -> tuple[int, ...]:
 
 
 class _Reader:
+    """One reader, by number, who reads for some days."""
+
     def __init__(self, web: BrowsedWeb, user: int, days: float, rng: random.Random):
         self._web, self._user, self._end, self._rng = web, user, days * DAY, rng
         self._interests = _interests(rng, web.topics)

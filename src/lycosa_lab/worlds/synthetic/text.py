@@ -72,10 +72,10 @@ class TextGenerator:
 
     def __init__(self, options: Options, plan: WorldPlan, words: Vocabulary):
         self._plan, self._words = plan, words
-        self._topics = options.topics
+        self._topic_count = options.topics
         self._strength_factor = 1.0 / topic_looseness(options)  # of each topic
         self._site_share = SITE_SHARE * options.site_words
-        self._footer_words = round(FOOTER_WORDS * options.site_words)
+        self._footer_word_count = round(FOOTER_WORDS * options.site_words)
         self._page_key, self._token_key, self._site_key, self._link_key, self._entry_key = (
             key(options.seed, purpose) for purpose in ("pages", "tokens", "sites", "links", "entries")
         )
@@ -139,19 +139,24 @@ class TextGenerator:
 
     def _footer(self, site: int) -> str:
         """The footer of the pages of a site."""
-        if not self._footer_words:
+        if not self._footer_word_count:
             return "All rights reserved."
-        u = uniforms(subkey(self._site_key, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
+        u = uniforms(subkey(self._site_key, site), SITE_WORDS + self._footer_word_count)[SITE_WORDS:]
         ids = self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT)
         return f"All rights reserved. Please write to us about {' '.join(self._words.words(ids))}."
 
     def _draw_words_of_site(self, site: int) -> Floats:
+        """The words that are specific to a site, as uniform numbers in [0, 1) that stand for ranks of rare words."""
         return uniforms(subkey(self._site_key, site), SITE_WORDS)
 
     def _draw_word_ids(
         self, page: int, draws: Floats, strength: float, source: Floats, pick: Floats
     ) -> NDArray[np.int64]:
-        """The indices of the words of the text: a kind for each, then a rank within the kind."""
+        """The indices of the words of the text: a kind for each, then a rank within the kind.
+
+        draws: random numbers of the page, of which 0 to 3 decide on its topics.
+        source, pick: uniform random numbers for the kind and for the rank of each word; `pick` is overwritten.
+        """
         plan, words = self._plan, self._words
         topic = int(plan.topic[page])
         stray = LEAF_SHARE * draws[0] if draws[2] < STRAY_PAGES else 0.0
@@ -160,8 +165,9 @@ class TextGenerator:
         topical = (
             words.leaves[topic],
             words.tops[words.top_of_leaf[topic]],
-            words.leaves[int(draws[3] * self._topics)],
+            words.leaves[int(draws[3] * self._topic_count)],
         )
+        # The index at which the words of each kind begin in the table.
         bases = np.array((0, words.numbers, words.rare, words.rare, *topical, words.background))
         # A page repeats a few site, rare and topical words instead of drawing from all of them.
         repeated_draws = draws[_PAGE_DRAWS:].reshape(4, OWN_WORDS)

@@ -147,7 +147,8 @@ def random_words(seed: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The table of words, and the index at which each kind of words begins."""
+    """The table of words, and the indices at which its kinds of words begin (`numbers`, `background`, `rare`, `tops`,
+    `leaves`)."""
 
     table: NDArray[np.object_]  # all words in lower case, then all with a full stop, then all with a capital letter
     size: int  # number of words
@@ -172,17 +173,17 @@ class Vocabulary:
         return related
 
 
-def make_vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
+def make_vocabulary(seed: int, topic_count: int) -> tuple[Vocabulary, Iterator[str]]:
     """The vocabulary of a world, and further random words, which occur in no text, for host names."""
     unused = random_words(seed)
-    count_of_tops = max(1, round(topics**0.5))
-    top_of_leaf = np.sort((uniforms(key(seed, "tops"), topics) * count_of_tops).astype(np.int64))
-    top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topics]  # no top is without leaves
+    count_of_tops = max(1, round(topic_count**0.5))
+    top_of_leaf = np.sort((uniforms(key(seed, "tops"), topic_count) * count_of_tops).astype(np.int64))
+    top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topic_count]  # no top is without leaves
     top_of_leaf.sort()
     background = len(FUNCTION_WORDS) + NUMBERS
     rare = background + BACKGROUND
     tops = rare + RARE + PER_TOP * np.arange(count_of_tops)
-    leaves = rare + RARE + PER_TOP * count_of_tops + PER_LEAF * np.arange(topics)
+    leaves = rare + RARE + PER_TOP * count_of_tops + PER_LEAF * np.arange(topic_count)
     others = BACKGROUND - len(COMMON) + RARE + count_of_tops * PER_TOP
     plain = [*FUNCTION_WORDS, *_number_words(seed), *COMMON, *islice(unused, others)]
     pool = list(islice(unused, POOL))

@@ -49,7 +49,7 @@ class SyntheticWorld:
     """
 
     name = "synthetic"
-    _start: "SyntheticWorld"
+    _start: "SyntheticWorld"  # this world at its start
     _snapshot: Snapshot | None  # the state of a later day, None at the start
 
     def __init__(
@@ -257,15 +257,15 @@ class SyntheticWorld:
         return PageLinks(self.links.of(number), int(self.links.navigation[number]))
 
     def _layout(self, number: int, url: Url) -> PageLayout:
-        targets, navigation = self.links_of(number)
+        targets, navigation_count = self.links_of(number)
         urls = self.addresses.urls(targets)
         editions = self._snapshot.editions(number) if self._snapshot is not None else None
-        text = self.text_generator.generate(number, targets[navigation:], editions)
-        anchors = list(map(Anchor, urls[navigation:], text.anchors))
+        text = self.text_generator.generate(number, targets[navigation_count:], editions)
+        anchors = list(map(Anchor, urls[navigation_count:], text.anchors))
         return PageLayout(
             url=url,
             title=text.title,
-            navigation=list(map(Anchor, urls[:navigation], self._navigation_names(targets[:navigation]))),
+            navigation=list(map(Anchor, urls[:navigation_count], self._navigation_names(targets[:navigation_count]))),
             paragraphs=split_paragraphs(text.words, text.paragraphs, anchors, text.offsets),
             footer=self.text_generator.footer(int(self.plan.site_of_page[number])),
         )
@@ -381,12 +381,13 @@ def _rank_within(groups: Ints, score: Floats) -> Ints:
 
 
 def make_directory(
-    options: Options, plan: WorldPlan, text: TextGenerator, addresses: Addresses, names: Sequence[str]
+    options: Options, plan: WorldPlan, text_generator: TextGenerator, addresses: Addresses, names: Sequence[str]
 ) -> tuple[Category, ...]:
     """All leaf categories, grouped by top category."""
     categories = []
     for name, pages in zip(names, chosen_pages(options, plan), strict=True):
         urls = addresses.urls(pages)
-        entries = (DirectoryEntry(url, text.description(page)) for url, page in zip(urls, pages.tolist(), strict=True))
+        descriptions = map(text_generator.description, pages.tolist())
+        entries = (DirectoryEntry(url, description) for url, description in zip(urls, descriptions, strict=True))
         categories.append(Category(name, tuple(entries)))
     return tuple(categories)

@@ -4,12 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from collection.samples import WOLF, collection_in, fetched, look, page_of, visit
-from lycosa.run.recrawl_memory import MAX_FAILURES, MAX_NOT_MODIFIED, MIN_FAILING_TIME, RecrawlMemory
+from lycosa.run.refresh_memory import MAX_FAILURES, MAX_NOT_MODIFIED, MIN_FAILING_TIME, RefreshMemory
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import (
     REFRESH,
     Candidate,
     Change,
+    Fetch,
     LeftOut,
     LeftOutReason,
     Link,
@@ -28,24 +29,33 @@ def not_modified(at: float) -> Visit:
     return replace(look(WOLF, Change.UNCHANGED, at=at), fetch=answer)
 
 
+def forbidden(at: float) -> Visit:
+    """A check that robots.txt forbade, so that nothing was requested."""
+    return replace(look(WOLF, Change.FAILED, at=at), fetch=Fetch(WOLF, Outcome.FORBIDDEN, at))
+
+
+def timeout(at: float) -> Visit:
+    return replace(look(WOLF, Change.FAILED, at=at), fetch=Fetch(WOLF, Outcome.FAILED, at, detail="timeout"))
+
+
 @pytest.fixture
 def seen(tmp_path):
     """Makes the memory of a collection after some looks, at a moment."""
     opened = []
 
-    def memory(*looks: Visit, now: float = T + 1e6) -> RecrawlMemory:
+    def memory(*looks: Visit, now: float = T + 1e6) -> RefreshMemory:
         collection = collection_in(tmp_path)
         opened.append(collection)
         for event in (visit(WOLF, at=T), *looks):
             collection.record(event)
-        return RecrawlMemory(collection, [WOLF], clock=SimulatedClock(now))
+        return RefreshMemory(collection, [WOLF], clock=SimulatedClock(now))
 
     yield memory
     for collection in opened:
         collection.close_without_checkpoint()
 
 
-def became(memory: RecrawlMemory, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:
+def became(memory: RefreshMemory, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:
     fetch = memory.compared(fetched(WOLF, at=T + 1e6, **answer))
     read = page if fetch.outcome is Outcome.OK else None
     return memory.with_change(Visit(AGAIN, fetch, read, left_out=left_out))
@@ -122,7 +132,7 @@ def test_failures_in_a_row_make_a_page_vanish_but_not_within_a_day(seen):
     failing = {"outcome": Outcome.FAILED, "status": None}
     soon = seen(*looks, now=T + MIN_FAILING_TIME - 1)
     assert became(soon, **failing).change is Change.FAILED
-    later = RecrawlMemory(soon._collection, [WOLF], clock=SimulatedClock(T + MIN_FAILING_TIME))
+    later = RefreshMemory(soon._collection, [WOLF], clock=SimulatedClock(T + MIN_FAILING_TIME))
     assert became(later, **failing).change is Change.VANISHED
     assert became(later, outcome=Outcome.FORBIDDEN, status=None).change is Change.FAILED
 
@@ -132,6 +142,17 @@ def test_to_be_refused_is_no_failure_and_never_makes_a_page_vanish(seen):
     memory = seen(*looks)
     assert became(memory, outcome=Outcome.REFUSED, status=None).change is Change.REFUSED
     assert became(memory, outcome=Outcome.FAILED, status=None).change is Change.FAILED, "the first that counts"
+
+
+def test_what_robots_txt_forbids_is_no_failure_of_the_page_and_never_makes_it_vanish(seen):
+    memory = seen(*(forbidden(T + 10 * number) for number in range(1, 2 * MAX_FAILURES)))
+    assert became(memory, outcome=Outcome.FAILED, status=None).change is Change.FAILED, "the first that counts"
+
+
+def test_checks_that_robots_txt_forbids_do_not_end_a_row_of_failures_either(seen):
+    memory = seen(timeout(T + 10), forbidden(T + 20), timeout(T + 30), forbidden(T + 40))
+    assert became(memory, outcome=Outcome.FORBIDDEN, status=None).change is Change.FAILED
+    assert became(memory, outcome=Outcome.FAILED, status=None).change is Change.VANISHED
 
 
 def test_a_look_that_went_well_ends_a_row_of_failures(seen):

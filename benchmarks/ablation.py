@@ -213,6 +213,7 @@ def main() -> None:
             print(f"| {part} | {mean:.3f} | {gaps.mean():+.3f} ± {error:.3f} | {dead:.1%} |", flush=True)
     if options.out:
         facts = {"world": world.name, "held_out": options.held_out, "dead_links": options.dead_links}
+        facts["all_parts"] = list(PARTS)
         tasks = [{"topic": task.web.topic.name, "start": task.start} for task in TASKS]
         options.out.write_text(json.dumps({**facts, "tasks": tasks, "parts": found}, indent=1))
 

@@ -3,7 +3,8 @@
 python docs/studies/league.py lycosa-lab/league [ablation.json ...]
 
 Every finished league below the folder becomes a section; a file of `benchmarks/ablation.py --out` becomes a column of
-the table of parts, in which the columns of other worlds stay as they are. What stands between the marks `<!-- NAME -->`
+the table of parts, in which the columns of other worlds stay as they are. A file of some parts alone is refused: its
+figures would stand beside those of other crawls. What stands between the marks `<!-- NAME -->`
 and `<!-- end -->` is replaced, nothing else.
 """
 
@@ -40,6 +41,9 @@ def main() -> None:
     leagues = {str(results.world["name"]): results for _, results in read_results(folders, warn=sys.exit)}
     leagues = {name: leagues[name] for name in NAMES if name in leagues}
     ablations = [json.loads(Path(word).read_text()) for word in sys.argv[1:] if word.endswith(".json")]
+    for each in ablations:
+        if missing := sorted(set(each["all_parts"]) - set(each["parts"])):
+            sys.exit(f"the ablation on {each['world']} lacks {', '.join(missing)}; run all parts at once")
     if leagues:
         fill(PAGE, "summary", summary(leagues))
         fill(PAGE, "worlds", "\n\n".join(map(section, leagues.values())))
@@ -140,9 +144,9 @@ def section(results: Results) -> str:
         f"Scale `{results.scale}`, seed {results.seed}: {topics_of(results)} held-out topics, crawls of"
         f" {longest(results)} pages ({budgets} of the web; the table is of the largest).",
         "",
-        "| strategy | area (95 %) | recall | first 50 | pages to 50 % | relevant × standing | claimed | true | off by "
-        "| ms | p against `hunter` |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| strategy | area (95 %) | recall | first 50 | pages to 50 % | to 80 % | relevant × standing | claimed | true "
+        "| off by | ms | p against `hunter` |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     area, low, high = (means(results, "area", column) for column in ("mean", "low", "high"))
     p = {
@@ -156,6 +160,7 @@ def section(results: Results) -> str:
         ("recall", ".2f"),
         ("precision of the first 50", ".2f"),
         ("pages to 50%", ".0f"),
+        ("pages to 80%", ".0f"),
         ("relevant x standing", ".3f"),
         ("claimed harvest", ".2f"),
         ("true harvest", ".2f"),
@@ -168,11 +173,31 @@ def section(results: Results) -> str:
         cells += [f"{values[name]:{form}}" if name in values else "" for values, form in found]
         cells.append(f"{p[name]:.3f}" if name in p else "")
         lines.append(f"| {label(name)} | {' | '.join(cells)} |")
+    lines += budgets_table(results)
     lines.append("")
     for claim in results.claims:
         verdict = {True: "holds", False: "**does not hold**", None: "reported"}[claim.holds]
         lines.append(f"- `{claim.id.removeprefix('league.')}`: {verdict}; {claim.measured}")
     return "\n".join(lines)
+
+
+def budgets_table(results: Results) -> list[str]:
+    """Area at each budget, with positives alone and from within; nothing where there is one budget."""
+    areas = {
+        (row["budget"], row["strategy"]): row["mean"]
+        for row in results.tables["settings"]
+        if (row["measure"], row["start"], row["given"]) == ("area", "within", "positives")
+    }
+    budgets = sorted({budget for budget, _ in areas})
+    if len(budgets) < 2:
+        return []
+    shown = [name for name in DRAWN if (budgets[0], name) in areas]
+    lines = ["", "Area at each budget, from within, with positives alone:", "", f"| budget | {' | '.join(shown)} |"]
+    lines.append(f"|---|{'--:|' * len(shown)}")
+    for budget in budgets:
+        cells = " | ".join(f"{areas[budget, name]:.3f}" for name in shown)
+        lines.append(f"| {100 * budget:g} % | {cells} |")
+    return lines
 
 
 def label(strategy: str) -> str:
@@ -253,7 +278,7 @@ def caption(results: Results) -> str:
         "The picture shows the share of a topic's other articles that each crawl finds, given five articles of\n"
         f"{NAMES[PICTURED]} as examples, alone or with 20 others that are off the topic. Each fetches\n"
         f"{longest(results)} of {results.world['pages']} pages; the mean is over {topics_of(results)} topics"
-        f" to which nothing was fitted (at the end: {found}).\n"
+        f" that played no part in development (at the end: {found}).\n"
         "The oracle knows what is on the topic but has to follow links; the script ranks links by the words of the\n"
         "examples.\n"
         "[The league](docs/studies/league.md) has all strategies, four webs, and what fails."

@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa_lab.live_crawl import LiveTask, live_crawl
 from lycosa_lab.results import read_results
 from lycosa_lab.statistics import paired_t
-from lycosa_lab.studies.league import ORACLE, SCRIPT, League
+from lycosa_lab.studies.league import ORACLE, SCRIPT, League, tasks
 from lycosa_lab.studies.league.baselines import Script, oracle
 from lycosa_lab.studies.league.figures import _drawn
 from lycosa_lab.studies.league.runs import _crawl_measures, budgets_of, league_strategies, prepare
@@ -35,6 +35,7 @@ from lycosa_lab.studies.league.tasks import (
     _subjects,
     is_held_out,
     task_of,
+    topics_of,
 )
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, WikipediaSchools
@@ -296,6 +297,16 @@ def test_which_topics_are_held_out():
     assert is_held_out("wikipedia-schools", "Science/Biology/Birds")
     assert is_held_out("webkb", "cornell.edu student")
     assert {is_held_out("synthetic", f"topic {number}") for number in range(20)} == {True, False}
+
+
+def test_topics_that_were_looked_at_are_in_no_league(world, monkeypatch):
+    every = topics_of(world, held_out=100, development=100, min_pages=1)
+    looked_at = {every[0].name, every[-1].name}
+    assert (every[0].is_held_out, every[-1].is_held_out) == (True, False)
+    monkeypatch.setattr(tasks, "INSPECTED_TOPICS", frozenset(looked_at))
+    assert {topic.name for topic in topics_of(world, held_out=100, development=100, min_pages=1)} == {
+        topic.name for topic in every
+    } - looked_at
 
 
 def test_nothing_gives_the_subject_of_an_article_away(tmp_path):

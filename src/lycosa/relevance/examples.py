@@ -88,7 +88,9 @@ def _quoted(line: str) -> str:
 
 @cache
 def background() -> tuple[str, ...]:
-    """Texts on everyday subjects, used as bad examples if the user gives too few: some eighty paragraphs, most of them
-    in English, some in German, French and Spanish."""
+    """Texts on everyday subjects, which show the model what most pages are about if the user gives too few bad
+    examples: some eighty paragraphs, most of them in English, some in German, French and Spanish. They were written for
+    Lycosa and have its licence.
+    """
     text = files(__package__).joinpath("background.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line)

@@ -1,9 +1,10 @@
 """Relevance learnt from positive and unlabelled pages: the usual case, in which a user gives a few pages on the topic.
 
-Pages of the crawl are *unlabelled*, not bad: a whole site may be on the topic. Each has a responsibility r, the square
-root of the probability that it is on the topic, found by alternating training and scoring. In a round, an unlabelled
-page is a bad example of weight 1 - r, or a good one of weight 0.3 r if that is more; the texts of the built-in
-background are bad examples:
+Pages of the crawl are *unlabelled*, not bad: a whole site may be on the topic. So are the texts of the built-in
+background, one of which may be on it. Each has a responsibility r, the square root of the probability that it is on the
+topic, found by alternating training and scoring. In a round, an unlabelled page is a bad example of weight 1 - r, or a
+good one of weight 0.3 r if that is more; a text of the background is a bad example of weight 1 - r, or 0.3 (1 - r) once
+there are more than 20 pages of the crawl:
 
     minimise (|w|² + b²) / 2 + Σ C_i max(0, 1 - y_i (w · x_i + b))²,
 
@@ -216,13 +217,15 @@ class _Documents:
         return probabilities
 
     def weights(self, probabilities: Floats) -> _Weights:
-        """probabilities: of being on the topic; only those of unlabelled pages are used."""
+        """probabilities: of being on the topic; only those of unlabelled pages and of the background are used."""
         crawled = self.kinds == _CRAWLED
         # The square root is cautious: a page of probability 0.5 has little weight as a bad example.
         responsibility = np.sqrt(probabilities)
         background = _BACKGROUND_WEIGHT if np.count_nonzero(crawled) > _MAX_FULL_BACKGROUND else 1.0
         as_bad = np.select(
-            [self.kinds == _BAD, crawled, self.kinds == _BACKGROUND], [1.0, 1.0 - responsibility, background], 0.0
+            [self.kinds == _BAD, crawled, self.kinds == _BACKGROUND],
+            [1.0, 1.0 - responsibility, background * (1.0 - responsibility)],
+            0.0,
         )
         as_good = np.select([self.is_good, crawled], [1.0, _SELF_TRAINING_WEIGHT * responsibility], 0.0)
         if not np.any(as_bad > as_good):  # all are certainly on the topic: take the least certain page as bad

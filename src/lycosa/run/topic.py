@@ -116,11 +116,12 @@ def is_rule(topic: Topic) -> bool:
 
 
 def calibration_of(topic: Topic, folder: Path) -> Calibration:
-    """How the relevance of a collection is calibrated: by a rule, by negatives if there are enough, or by the crawl."""
+    """How the relevance of a collection is calibrated: by a rule, by negatives and bad labels if there are enough, or
+    by the crawl."""
     if is_rule(topic):
         return "rule"
     try:
-        return "negatives" if examples_of(topic, folder).has_enough_negatives else "crawl"
+        return "negatives" if len(examples_of(topic, folder).bad) >= MIN_BAD else "crawl"
     except RecipeError:
         return "crawl"  # a collection can be shown without its examples; the next crawl reports the error
 

@@ -196,7 +196,7 @@ def test_pages_left_out_for_their_language_are_kept_by_a_run_that_admits_it(tmp_
         ({"/": response(page("home"))}, ["--include-url", "http://b.example/*"], "name a seed within the scope"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "left out (noindex)"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "--keep-noindex keeps such pages"),
-        ({"/": response(b"", status="404 Not Found")}, [], "the same command tries again"),
+        ({"/": response(b"", status="404 Not Found")}, [], "run the same command to try again"),
         (
             {"/": response(b"", status="302 Found", Location="/gone"), "/gone": response(b"", status="410 Gone")},
             [],
@@ -223,3 +223,21 @@ def test_seeds_that_could_not_be_reached_are_tried_again_by_the_next_run(tmp_pat
     with LoopbackServer(AWKWARD) as server:
         crawled(folder, server)
     assert HOME in pages(folder)
+
+
+def test_what_an_outage_lost_is_fetched_by_the_next_run(tmp_path):
+    links = [f"http://{host}.example/{path}" for host, path in (("a", 1), ("b", 1), ("b", 2), ("c", 1))]
+    routes = {"/": response(page("home", links)), "/1": response(page("one")), "/2": response(page("two"))}
+    folder = collection(tmp_path / "c", [HOME], rest="[requests]\ndelay = 0\nretries = 0\n")
+    with LoopbackServer(routes) as server:
+        there = server.everything[0]
+        crawled(folder, server, "--pages", 1)
+    assert pages(folder) == [HOME]
+    for _ in range(2):
+        said = lycosa("crawl", folder, "--resolve", there, "--pages", 500)  # nobody listens any more
+        assert said.is_one_clear_line(1, "no page was stored: nobody answered: all ", "run the same command to try again")
+        assert "Stopped: " in said.err and "Done" not in said.err
+    with LoopbackServer(routes) as server:
+        said = crawled(folder, server, "--pages", 500)
+    assert "Done: " in said.err
+    assert set(pages(folder)) == {HOME, *links}

@@ -286,13 +286,9 @@ class Refresh(Visits):
     def require_an_answer(self) -> None:
         """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
         status, counts = self._session.status, self._session.status.fetch_counts
-        if counts.fetches and not counts.answers and status.stop_reason != INTERRUPTED:
-            trouble = f" ({counts.latest_failure})" if counts.latest_failure else ""
-            if self.tally.counts[Change.REFUSED] == counts.fetches:
-                raise NobodyAnsweredError(f"nobody was asked, every address was refused{trouble}; {ALLOW_PRIVATE_HINT}")
-            raise NobodyAnsweredError(
-                f"nobody answered: all {counts.fetches} fetches failed{trouble}; is the network up?"
-            )
+        if status.stop_reason != INTERRUPTED and (reason := counts.why_unanswered()):
+            advice = ALLOW_PRIVATE_HINT if counts.are_all_refused else "is the network up?"
+            raise NobodyAnsweredError(f"{reason}; {advice}")
 
     def _seed(self) -> int:
         """A random seed that differs between runs and is reproducible."""

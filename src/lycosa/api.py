@@ -12,7 +12,7 @@
 ...     again = open(folder).refresh(budget=10, expand=0, delay=0, resolve=[served.resolve])
 ...     changes = {str(visit.change) for visit in again}
 >>> urls[0] == home, run.stopped
-(True, 'the collection has 10 pages, as asked')
+(True, '10 pages, as requested')
 >>> again.result.looked_at, changes
 (10, {'unchanged'})
 >>> with open(folder) as bees:

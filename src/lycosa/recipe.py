@@ -430,6 +430,7 @@ def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, se
 contact = {toml_value(contact)}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it
 strategy = "{DEFAULT_STRATEGY}"  # {", ".join(STRATEGIES)}
 seeds = {toml_value(seeds)}  # file of URLs to start from; empty: the examples
+# sitemaps = true  # also start from the sitemaps that the seeds' hosts name in robots.txt
 
 [topic]
 examples = {toml_value(examples)}  # file of pages on the topic: URLs, file names or texts, one a line
@@ -437,22 +438,34 @@ negatives = {toml_value(negatives)}  # file of pages that are not
 text = {toml_value(topic_text)}
 # keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
 # function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
+# model = "linear"  # what learns from the examples: this one, or that of a plug-in
 # stem = false  # compare words as they are written, not by the stems that their language has
 # [topic.predicate]  # or several ways put together by all, any and not; topic = true is what is said above
 # all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 
+[options]
+# some_option = 0.5  # of the strategy, as --option some_option=0.5
+
 [utility]
 # target = 0.7  # mean relevance to keep; what it leaves free goes to importance; 1: the topic alone
+# alpha = 0.5  # weight of relevance at the start; the rest is that of importance
+# form = "linear"  # a weighted sum instead of a product, "cobb-douglas"
 
 [standing]
 # in_links = "in-links.csv"  # URL, in-links: to learn importance from; without it, a built-in model is used
 # collections = ["../other"]  # instead: in-links counted in other collections
+# graph = "links.gml"  # instead: a file of pages and links
 # traffic = "traffic.csv"  # domain, reach
 # authority = false  # leave out the public lists of ranks that lycosa standing import has read
+# theta = 2.0  # ln(1 + in-links) of a page of importance one half; without it, the median
+# characteristic = 10  # words of a page that decide how specialised it is
 
 [map]
 # atlas = "../atlas"  # what earlier crawls learned: made by lycosa map build
+# topic = "bees"  # if the atlas has several
 # priority = 0.6  # of its links; higher goes back to known pages, lower to new ones
+# share = 0.6  # factor for the priorities of all other links
+# taxonomy = "../topics"  # recognises related topics, whose pages then lead to portals: made by lycosa map topics
 
 [logs]
 # file = "../readers.log"  # pages that people visited: made by lycosa logs import
@@ -470,6 +483,7 @@ text = {toml_value(topic_text)}
 
 [requests]
 # delay = 1.0  # seconds between two requests to one host
+# per_address = 4  # simultaneous requests to one address or registered domain; 0: no limit
 # concurrency = 16
 # timeout = 10.0
 # max_body = 1000000  # bytes
@@ -487,4 +501,20 @@ text = {toml_value(topic_text)}
 # recall = 0.9  # stop when this share of the relevant pages within reach was very likely found
 # per_host = 50  # most pages of one host, over all runs; or a share of `pages`: "20%"
 # per_site = "20%"  # the same for a registered domain with its subdomains
+# requests = 5000  # of one run, without those for robots.txt
+
+[traps]  # limits beyond which links are skipped or set aside: ordinary sites rarely reach them
+# per_host = 20000  # URLs of one host
+# per_site = 100000  # URLs of one registered domain
+# site_urls = 10000  # URLs of one registered domain, and 100 more for each page kept of it
+# site_hosts = 50  # hosts of one registered domain, and one more for every 4 pages kept of it
+# depth = 100  # links from a seed
+# url_length = 2000  # characters
+# path_segments = 20  # parts of a path
+# repeats = 3  # of one part in a path
+# queries = 200  # different query strings on one path
+# follow_copies = true  # also follow the links of pages that have the text of another word for word
+
+[waiting]
+# limit = 1000000  # URLs that wait; beyond it, those of the lowest priority are dropped
 """

@@ -181,6 +181,17 @@ def test_a_report_on_nothing_says_so():
     assert page.count("no data yet") == 7 + 3, "of charts, one for wide and one for narrow screens"
 
 
+def test_pages_that_are_not_judged_yet_are_left_out_of_charts_of_relevance():
+    data = ReportData("x", "", [None, None, 0.9, 0.1], standings=[0.5, 0.5, 0.9, 0.1], hosts=["a.org"] * 4)
+    page = report_page(data)
+    assert page.count("2 pages not judged yet: left out here.") == 3
+    assert page.count("1 page not judged yet") == 0
+    cumulative, moving = harvest_curves(data.relevances)
+    assert list(cumulative.points) == list(moving.points) == [(3.0, 1.0), (4.0, 0.5)]
+    assert "not judged" not in report_page(replace(data, relevances=[0.2] * 4))
+    assert "not judged" not in report_page(replace(data, relevances=[None] * 0))
+
+
 def test_the_harvest_curves_follow_the_crawl():
     cumulative, moving = harvest_curves([1.0] * 100 + [0.0] * 100)
     assert cumulative.points[0] == (1.0, 1.0) and cumulative.points[-1] == (200.0, 0.5)

@@ -169,7 +169,7 @@ def last_run(folder: Path) -> tuple[object, ...]:
 @pytest.mark.slow
 def test_how_a_run_ended_is_recorded(bees: Path) -> None:
     assert len(crawl(bees, TOPICAL, 7, strategy="best-first")) == 7
-    assert last_run(bees) == ("best-first", "the collection has 7 pages, as asked")
+    assert last_run(bees) == ("best-first", "7 pages, as requested")
     crawl(bees, TOPICAL, strategy="best-first")
     assert last_run(bees) == ("best-first", "nothing is left to fetch")
     assert set(pages(bees)) == set(TOPICAL)

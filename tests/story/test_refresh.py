@@ -499,7 +499,7 @@ def test_a_refresh_adds_no_more_pages_than_the_recipe_wants(folder, served, conc
         recipe.write("[stop]\npages = 10\n")
     result = refreshed(folder, served, "--expand", 0.7, "--concurrency", concurrency)
     assert (result["pages"], result["new"], result["looked_at"]) == (10, 3, 7)
-    assert result["stopped"] == "the collection has 10 pages, as asked, and nothing is left to see again"
+    assert result["stopped"] == "10 pages, as requested, and nothing is left to recheck"
     again = refreshed(folder, served, "--expand", 1)
     assert (again["pages"], again["new"], again["looked_at"]) == (10, 0, 10), "room is for known pages only"
 

@@ -11,7 +11,7 @@ from lycosa.collection.rows import FetchRow, LookRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
 from lycosa.run.reasons import link_in_words, reasons_in_words, shown_priority
-from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url
+from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url, skip_in_words
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
@@ -131,9 +131,9 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
         lines.append(_reasons_line(waiting, max_factors))
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
-        lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
+        lines.append(f"  skipped: {skip_in_words(facts['skip'].reason)}; found on {facts['skip'].found_on or 'no page'}")
     if facts["way"]:
-        lines.append("  the way from a seed:")
+        lines.append("  path from a seed:")
         lines += [f"    {url}" for url in facts["way"]]
     if len(facts["fetches"]) > _MAX_FETCHES:
         lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MAX_FETCHES}:")

@@ -8,7 +8,7 @@ from lycosa.collection.rows import FetchRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.standing.authority import AuthorityTable
 from lycosa.user_config import authority_file
-from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url
+from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url, skip_in_words
 from lycosa.vocabulary.text import visible
 from lycosa.web.outcomes import outcome_in_words, was_requested
 
@@ -106,7 +106,7 @@ def _outcomes(collection: Collection, seed: Url) -> Iterator[str]:
         fetches = catalog.fetches(url)
         if not fetches:
             skip = catalog.skip(url)
-            yield f"not fetched ({skip.reason})" if skip else "not fetched yet"
+            yield f"not fetched ({skip_in_words(skip.reason)})" if skip else "not fetched yet"
             return
         last = fetches[-1]
         left_out = LeftOut.parse(last.left_out)

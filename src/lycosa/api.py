@@ -461,7 +461,7 @@ def new(
         of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which the importance of pages is learned.
     traffic: CSV file of domains and their reach.
-    notify: called with messages, such as that the name of a host was taken for a URL.
+    notify: called with messages, such as that the name of a host was read as a URL.
     scope: of every crawl of the collection: hosts, exclude_hosts, urls, exclude_urls, languages (lists), stay and
         keep_noindex, as for a single crawl.
     """

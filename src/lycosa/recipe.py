@@ -227,8 +227,8 @@ def _with_known_strategy(table: dict[str, Any], source: str, notify: Callable[[s
     if not isinstance(name, str) or is_strategy(name):
         return table
     notify(
-        f"{source}: no strategy {name[:100]!r}{_similar_strategy(name)}, perhaps of a plug-in that is not installed: "
-        f"the default, {DEFAULT_STRATEGY}, takes its place where no other is named; there are {strategy_names()}"
+        f"{source}: no strategy {name[:100]!r}{_similar_strategy(name)} (is a plug-in not installed?); using the "
+        f"default, {DEFAULT_STRATEGY}; there are {strategy_names()}"
     )
     return {**table, "strategy": DEFAULT_STRATEGY, "options": {}}
 
@@ -321,7 +321,7 @@ def check_takes_log(name: str) -> None:
 def _require_unit_scale(name: str, what: str) -> None:
     if find_strategy(name)().scale != "unit":
         others = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
-        raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {others}")
+        raise UsageError(f"the strategy {name} cannot use {what}; those that can are {others}")
 
 
 def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
@@ -386,7 +386,7 @@ def _stems_of(text: str, *, language: str) -> Iterable[str]:
 def read_seeds(path: Path, *, notify: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs of a seed file: one a line, a browser's bookmarks, or OPML.
 
-    notify: called with a message for each host name that is taken for a URL, and if entries are left out.
+    notify: called with a message for each host name that is read as a URL, and if entries are left out.
     """
     url_file = read_url_file(path, "seeds")
     if url_file.left_out:
@@ -407,7 +407,7 @@ def _seeds_of(lines: Iterable[NumberedLine], source: str, notify: Callable[[str]
     for number, text in lines:
         url = normalise(text)
         if url is None and (url := url_of_bare_host(text)) is not None:
-            notify(f"{source}:{number}: {text[:100]!r} is taken for {url}")
+            notify(f"{source}:{number}: {text[:100]!r} is read as {url}")
         if url is None:
             raise RecipeError(
                 f"{source}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"

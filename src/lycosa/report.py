@@ -354,7 +354,8 @@ def _harvest(data: ReportData) -> str:
         percent=True,
         marks=strategy_marks(data.runs),
     )
-    return section("Harvest rate", _harvest_lead(data) + _not_judged(data), for_each_screen(lambda width: chart(width=width)))
+    lead = _harvest_lead(data) + _not_judged(data)
+    return section("Harvest rate", lead, for_each_screen(lambda width: chart(width=width)))
 
 
 def _harvest_lead(data: ReportData) -> str:

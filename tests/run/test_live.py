@@ -110,7 +110,8 @@ def test_the_default_strategy_is_told_once_where_runs_went_by_another(bees: Path
         return [line for line in lines if "the default" in line]
 
     assert said(2, strategy="best-first") == []
-    assert said(4) == ["strategy hunter, the default, instead of best-first; --strategy best-first keeps it"]
+    message = "Using the default strategy, hunter; the last run used best-first (--strategy best-first keeps it)"
+    assert said(4) == [message]
     assert said(6) == []
     assert said(8, strategy="best-first") == said(9) == []
 

@@ -149,8 +149,8 @@ def test_limits_that_flags_gave_and_the_next_run_has_not_are_told(tmp_path):
     with LoopbackServer(AWKWARD) as server:
         crawled(folder, server, "--include-host", "a.example", "--exclude-url", "*/list*", "--pages", 3)
         said = crawled(folder, server, "--include-host", "a.example", "--pages", 4)
-        assert "the last run was limited by --exclude-url '*/list*', and this one is not" in said.err
-        assert "was limited" not in crawled(folder, server, "--pages", 5, "--include-host", "a.example").err
+        assert "The last run's limits (--exclude-url '*/list*') do not apply now" in said.err
+        assert "do not apply now" not in crawled(folder, server, "--pages", 5, "--include-host", "a.example").err
 
 
 # ------------------------------------------------------------ a run that gets nothing
@@ -194,7 +194,7 @@ def test_pages_left_out_for_their_language_are_kept_by_a_run_that_admits_it(tmp_
     [
         ({"/": response(b"", status="404 Not Found")}, [], "http://a.example/: not found (404)"),
         ({"/": response(b"", status="401 Unauthorized")}, [], "http://a.example/: denied (401)"),
-        ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "not fetched (out of scope: URL not included)"),
+        ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "(out of scope: URL not included)"),
         ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "--include-url '*://a.example/*'"),
         ({"/": response(page("home"))}, ["--include-url", "http://b.example/*"], "name a seed within the scope"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "left out (noindex)"),
@@ -238,7 +238,7 @@ def test_what_an_outage_lost_is_fetched_by_the_next_run(tmp_path):
     assert pages(folder) == [HOME]
     for _ in range(2):
         said = lycosa("crawl", folder, "--resolve", there, "--pages", 500)  # nobody listens any more
-        assert said.is_one_clear_line(1, "no page was stored: nobody answered: all ", "run the same command to try again")
+        assert said.is_one_clear_line(1, "no page was stored: nobody answered: all ", "same command to try again")
         assert "Stopped: " in said.err and "Done" not in said.err
     with LoopbackServer(routes) as server:
         said = crawled(folder, server, "--pages", 500)

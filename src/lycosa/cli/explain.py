@@ -131,7 +131,8 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
         lines.append(_reasons_line(waiting, max_factors))
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
-        lines.append(f"  skipped: {skip_in_words(facts['skip'].reason)}; found on {facts['skip'].found_on or 'no page'}")
+        skip = facts["skip"]
+        lines.append(f"  skipped: {skip_in_words(skip.reason)}; found on {skip.found_on or 'no page'}")
     if facts["way"]:
         lines.append("  path from a seed:")
         lines += [f"    {url}" for url in facts["way"]]
@@ -177,11 +178,11 @@ def _look_lines(looks: list[LookRow]) -> list[str]:
 
 def _difference(before: LookRow | None, now: LookRow) -> str:
     digest = f"digest {now.digest:016x}"
+    size, links = counted(now.bytes or 0, "byte"), counted(now.links or 0, "link")
     if before is None:
-        return f"{now.bytes} bytes, {now.links} links, {digest}"
+        return f"{size}, {links}, {digest}"
     words = "its words have changed" if now.digest != before.digest else "the same words"
-    links = f"{now.links} links, {now.new_links} of them new"
-    return f"{before.bytes} → {now.bytes} bytes, {words}, {links}, {digest}"
+    return f"{before.bytes or 0:,} → {size}, {words}, {links}, {now.new_links or 0:,} new, {digest}"
 
 
 def _moment(at: float) -> str:

@@ -475,7 +475,7 @@ class _Fetches:
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:
             status.stop(
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
-                "(--dry-after 0 goes on all the same)"
+                "(use --dry-after 0 to continue anyway)"
             )
         elif budget.recall is not None and (estimate := self._crawl.recall()) and estimate.reaches(budget.recall):
             status.stop(

@@ -21,7 +21,7 @@ from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Observation, expected_changes, history_of, policy_for
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
-from lycosa.vocabulary.text import quoted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import host_of
 
 from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
@@ -207,9 +207,9 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     """The plan; UsageError for wrong values."""
     plan = RefreshPlan(budget, policy or DEFAULT_POLICY, DEFAULT_EXPAND if expand is None else expand)
     if plan.budget < 1:
-        raise UsageError(f"a budget of {plan.budget} requests fetches nothing; give 1 or more")
+        raise UsageError(f"a budget of {counted(plan.budget, 'request')} fetches nothing; give 1 or more")
     if plan.budget > MAX_REQUESTS:
-        raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MAX_REQUESTS} or less")
+        raise UsageError(f"a budget of {counted(plan.budget, 'request')} is never used up; give {MAX_REQUESTS} or less")
     if not 0.0 <= plan.expand <= 1.0:
         raise UsageError(f"expand is a share from 0 (only pages seen before) to 1 (only new ones), not {plan.expand:g}")
     policy_for(plan.policy)

@@ -117,7 +117,7 @@ class RunSettings(Struct, frozen=True):
         flags = " or ".join(flag_of(option) for _, option, _ in bounds)
         return (
             f"nothing is left to fetch within the quotas of pages ({limits}), for which {counted(skipped, 'link')} "
-            f"{'was' if skipped == 1 else 'were'} skipped; a higher {flags} goes on"
+            f"{'was' if skipped == 1 else 'were'} skipped; raise {flags} to fetch more"
         )
 
 
@@ -145,7 +145,7 @@ def _permitted_strategy(
             if options:  # a strategy without any is made when it is needed
                 find_strategy(strategy)(**check_options(strategy, options))
         except UsageError as error:
-            notify(f"going on without the options of the run before: {error}")
+            notify(f"continuing without the options of the last run: {error}")
             return strategy, {}
         return strategy, options
     notify(

@@ -50,7 +50,7 @@ class UnansweredUrls:
     def queue_first(self) -> None:
         """Queues one URL of each host, unless one of it waits already."""
         frontier = self._frontier()
-        for host, urls in self._urls_by_host().items():
+        for urls in self._urls_by_host().values():
             if not any(map(frontier.is_waiting, urls)):
                 self._queue_next(urls)
 

@@ -643,7 +643,7 @@ def test_addresses_that_are_refused_are_no_looks_and_cost_no_page(tmp_path):
             counts = [said.json[name] for name in ("requests", "looked_at", "failed", "vanished", "refused")]
             assert counts == [0, 0, 0, 0, 1]
         said = lycosa("refresh", folder, "--budget", 3, "--expand", 0)
-        assert "0 pages looked at" in said.out
+        assert "0 pages rechecked" in said.out
         assert "1 not requested, as their addresses are private" in said.out
         assert done("show", folder, "--json").json["freshness"]["looked_again"] == 0
         assert "refused" in done("explain", folder, url).out

@@ -92,7 +92,7 @@ def test_a_crawl_gives_its_visits_and_says_why_it_ended(bees, served):
     visits = list(run)
     assert sum(visit.is_kept for visit in visits) == 12
     assert visits[0].fetch.url in ON_TOPIC[:8], "examples are starts, too, and come first"
-    assert run.stopped == "the collection has 12 pages, as asked"
+    assert run.stopped == "12 pages, as requested"
     assert run.summary().pages == 12
     assert run.waiting() > 0
     assert len(list(run.pages())) == 12
@@ -181,7 +181,7 @@ def test_within_an_event_loop_one_writes_async_for(bees, served):
 
     found, stopped = asyncio.run(visits())
     assert sum(visit.is_kept for visit in found) == 5
-    assert stopped == "the collection has 5 pages, as asked"
+    assert stopped == "5 pages, as requested"
 
 
 def test_what_the_command_line_would_print_is_told(bees, served):
@@ -320,7 +320,7 @@ def refresh(folder, served, **options):
 def test_a_refresh_gives_its_visits_and_says_what_came_of_it(crawled, served):
     run = refresh(crawled, served, budget=10, expand=0)
     assert {visit.change for visit in run} == {"unchanged"}
-    assert (run.result.looked_at, run.result.requests, run.stopped) == (10, 10, "10 requests were made, as asked")
+    assert (run.result.looked_at, run.result.requests, run.stopped) == (10, 10, "10 requests made, as requested")
     seen = next(page for page in run.pages() if run.looks(page.url))
     assert [look.change for look in run.looks(seen.url)] == ["new", "unchanged"]
     run.close()

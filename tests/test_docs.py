@@ -15,7 +15,7 @@ import pytest
 
 from crawling import PATIENCE, begin, done, kill
 from lycosa.cli import COMMANDS
-from lycosa.recipe import Recipe
+from lycosa.recipe import Recipe, recipe_of, recipe_text
 from lycosa.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +78,18 @@ def test_every_key_of_the_recipe_is_documented_with_its_default(section, key, de
     else:
         written = f"`{msgspec.json.encode(default).decode()}`"
     assert row[1] == written
+
+
+def test_a_new_recipe_has_an_example_of_every_key():
+    text = recipe_text(name="bees", topic_text="bees", examples="good.txt", negatives="bad.txt", seeds="seeds.txt")
+    as_written = recipe_of(tomllib.loads(text), "as written")
+    assert (as_written.topic.text, as_written.seeds) == ("bees", "seeds.txt")
+    lines = [line.removeprefix("# ") for line in text.splitlines() if not line.startswith("# The recipe of")]
+    table = tomllib.loads("\n".join(lines))
+    assert table.pop("options") == {"some_option": 0.5}
+    recipe_of(table, "with every example")
+    for section, key, _ in keys_of(Recipe):
+        assert key in (table[section] if section else {**table, "options": {}}), f"{section}.{key} has no example"
 
 
 def test_every_documented_key_is_one_of_the_recipe():

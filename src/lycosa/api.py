@@ -12,7 +12,7 @@
 ...     again = open(folder).refresh(budget=10, expand=0, delay=0, resolve=[served.resolve])
 ...     changes = {str(visit.change) for visit in again}
 >>> urls[0] == home, run.stopped
-(True, 'the collection has 10 pages, as asked')
+(True, '10 pages, as requested')
 >>> again.result.looked_at, changes
 (10, {'unchanged'})
 >>> with open(folder) as bees:
@@ -461,7 +461,7 @@ def new(
         of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which the importance of pages is learned.
     traffic: CSV file of domains and their reach.
-    notify: called with messages, such as that the name of a host was taken for a URL.
+    notify: called with messages, such as that the name of a host was read as a URL.
     scope: of every crawl of the collection: hosts, exclude_hosts, urls, exclude_urls, languages (lists), stay and
         keep_noindex, as for a single crawl.
     """

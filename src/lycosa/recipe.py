@@ -228,8 +228,8 @@ def _with_known_strategy(table: dict[str, Any], source: str, notify: Callable[[s
     if not isinstance(name, str) or is_strategy(name):
         return table
     notify(
-        f"{source}: no strategy {name[:100]!r}{_similar_strategy(name)}, perhaps of a plug-in that is not installed: "
-        f"the default, {DEFAULT_STRATEGY}, takes its place where no other is named; there are {strategy_names()}"
+        f"{source}: no strategy {name[:100]!r}{_similar_strategy(name)} (is a plug-in not installed?); using the "
+        f"default, {DEFAULT_STRATEGY}; there are {strategy_names()}"
     )
     return {**table, "strategy": DEFAULT_STRATEGY, "options": {}}
 
@@ -324,7 +324,7 @@ def _require_unit_scale(name: str, what: str) -> None:
     `what` is the guide that needs this."""
     if find_strategy(name)().scale != "unit":
         others = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
-        raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {others}")
+        raise UsageError(f"the strategy {name} cannot use {what}; those that can are {others}")
 
 
 def utility_for(strategy: str, utility: UtilityOptions) -> UtilityOptions:
@@ -389,7 +389,7 @@ def _stems_of(text: str, *, language: str) -> Iterable[str]:
 def read_seeds(path: Path, *, notify: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs of a seed file: one a line, a browser's bookmarks, or OPML.
 
-    notify: called with a message for each host name that is taken for a URL, and if entries are left out.
+    notify: called with a message for each host name that is read as a URL, and if entries are left out.
     """
     url_file = read_url_file(path, "seeds")
     if url_file.left_out:
@@ -410,7 +410,7 @@ def _seeds_of(lines: Iterable[NumberedLine], source: str, notify: Callable[[str]
     for number, text in lines:
         url = normalise(text)
         if url is None and (url := url_of_bare_host(text)) is not None:
-            notify(f"{source}:{number}: {text[:100]!r} is taken for {url}")
+            notify(f"{source}:{number}: {text[:100]!r} is read as {url}")
         if url is None:
             raise RecipeError(
                 f"{source}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"
@@ -433,6 +433,7 @@ def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, se
 contact = {toml_value(contact)}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it
 strategy = "{DEFAULT_STRATEGY}"  # {", ".join(STRATEGIES)}
 seeds = {toml_value(seeds)}  # file of URLs to start from; empty: the examples
+# sitemaps = true  # also start from the sitemaps that the seeds' hosts name in robots.txt
 
 [topic]
 examples = {toml_value(examples)}  # file of pages on the topic: URLs, file names or texts, one a line
@@ -440,22 +441,34 @@ negatives = {toml_value(negatives)}  # file of pages that are not
 text = {toml_value(topic_text)}
 # keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
 # function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
+# model = "linear"  # what learns from the examples: this one, or that of a plug-in
 # stem = false  # compare words as they are written, not by the stems that their language has
 # [topic.predicate]  # or several ways put together by all, any and not; topic = true is what is said above
 # all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 
+[options]
+# some_option = 0.5  # of the strategy, as --option some_option=0.5
+
 [utility]
 # target = 0.7  # mean relevance to keep; what it leaves free goes to importance; 1: the topic alone
+# alpha = 0.5  # weight of relevance at the start; the rest is that of importance
+# form = "linear"  # a weighted sum instead of a product, "cobb-douglas"
 
 [standing]
 # in_links = "in-links.csv"  # URL, in-links: to learn importance from; without it, a built-in model is used
 # collections = ["../other"]  # instead: in-links counted in other collections
+# graph = "links.gml"  # instead: a file of pages and links
 # traffic = "traffic.csv"  # domain, reach
 # authority = false  # leave out the public lists of ranks that lycosa standing import has read
+# theta = 2.0  # ln(1 + in-links) of a page of importance one half; without it, the median
+# characteristic = 10  # words of a page that decide how specialised it is
 
 [map]
 # atlas = "../atlas"  # what earlier crawls learned: made by lycosa map build
+# topic = "bees"  # if the atlas has several
 # priority = 0.6  # of its links; higher goes back to known pages, lower to new ones
+# share = 0.6  # factor for the priorities of all other links
+# taxonomy = "../topics"  # recognises related topics, whose pages then lead to portals: made by lycosa map topics
 
 [logs]
 # file = "../readers.log"  # pages that people visited: made by lycosa logs import
@@ -473,6 +486,7 @@ text = {toml_value(topic_text)}
 
 [requests]
 # delay = 1.0  # seconds between two requests to one host
+# per_address = 4  # simultaneous requests to one address or registered domain; 0: no limit
 # concurrency = 16
 # timeout = 10.0
 # max_body = 1000000  # bytes
@@ -490,4 +504,20 @@ text = {toml_value(topic_text)}
 # recall = 0.9  # stop when this share of the relevant pages within reach was very likely found
 # per_host = 50  # most pages of one host, over all runs; or a share of `pages`: "20%"
 # per_site = "20%"  # the same for a registered domain with its subdomains
+# requests = 5000  # of one run, without those for robots.txt
+
+[traps]  # limits beyond which links are skipped or set aside: ordinary sites rarely reach them
+# per_host = 20000  # URLs of one host
+# per_site = 100000  # URLs of one registered domain
+# site_urls = 10000  # URLs of one registered domain, and 100 more for each page kept of it
+# site_hosts = 50  # hosts of one registered domain, and one more for every 4 pages kept of it
+# depth = 100  # links from a seed
+# url_length = 2000  # characters
+# path_segments = 20  # parts of a path
+# repeats = 3  # of one part in a path
+# queries = 200  # different query strings on one path
+# follow_copies = true  # also follow the links of pages that have the text of another word for word
+
+[waiting]
+# limit = 1000000  # URLs that wait; beyond it, those of the lowest priority are dropped
 """

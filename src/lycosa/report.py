@@ -15,23 +15,24 @@ import msgspec
 
 from lycosa import __version__
 from lycosa.collection import Collection
-from lycosa.collection.rows import ChangeRow, Freshness, PageRow, RunRow
+from lycosa.collection.rows import ChangeRow, Freshness, PageRow, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.pictures import Bar, Series, VerticalLine, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import for_each_screen, html_page, section
-from lycosa.recipe import Recipe, load_recipe
+from lycosa.recipe import Recipe, Topic, load_recipe
 from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.reasons import link_in_words, reasons_in_words
 from lycosa.run.removal import REPORT_FILE
 from lycosa.run.review import SampleResult, sample_result
+from lycosa.run.run_settings import limits_as_flags, scope_of
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.records import RELEVANT
-from lycosa.vocabulary.text import byte_size, grouped, visible
+from lycosa.vocabulary.records import RELEVANT, skip_counts
+from lycosa.vocabulary.text import byte_size, grouped, quoted, visible
 from lycosa.vocabulary.urls import normalise, site_of
 from lycosa.web.outcomes import outcome_counts
 
@@ -93,7 +94,7 @@ class ReportData:
 
     name: str  # of the collection
     topic: str
-    relevances: Sequence[float]  # of the stored pages, in the order of the crawl
+    relevances: Sequence[float | None]  # of the stored pages, in the order of the crawl; None if not judged yet
     standings: Sequence[float | None] = ()  # of the same pages, None if unknown
     alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
     hosts: Sequence[str] = ()  # of the same pages
@@ -136,16 +137,15 @@ def report_data(collection: Collection) -> ReportData:
     """The content of the report of a collection; scans its pages."""
     folder, recipe = collection.folder, load_recipe(collection.folder, for_reading=True)
     sample = sample_result(folder, collection.catalog)
-    topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
     catalog = collection.catalog
     summary = catalog.summary()
-    relevances: list[float] = []
+    relevances: list[float | None] = []
     standings: list[float | None] = []
     alphas: list[float | None] = []
     hosts: list[str] = []
     found_by_readers: list[bool] = []
     for page in catalog.pages():
-        relevances.append(page.relevance or 0.0)
+        relevances.append(page.relevance)
         standings.append(page.standing)
         alphas.append(weight_of_relevance(page.because))
         hosts.append(page.host)
@@ -158,7 +158,7 @@ def report_data(collection: Collection) -> ReportData:
         waiting = count_waiting(catalog.connection)
     return ReportData(
         name=collection.folder.absolute().name,
-        topic=topic,
+        topic=_topic_in_words(recipe.topic),
         relevances=relevances,
         standings=standings,
         alphas=alphas,
@@ -167,7 +167,7 @@ def report_data(collection: Collection) -> ReportData:
         top_pages=[_top_page(page) for page in catalog.pages("relevance", min_relevance=RELEVANT, limit=PAGES_SHOWN)],
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
         left_out=[(each.what, each.remedy) for each in omissions_in_words(summary.omissions, recipe)],
-        skips=summary.skipped,
+        skips=skip_counts(summary.skipped),
         runs=runs,
         freshness=_freshness_figures(summary.freshness, catalog.latest_changes(_CHANGES_SHOWN)),
         waiting=waiting,
@@ -177,26 +177,51 @@ def report_data(collection: Collection) -> ReportData:
         calibration=calibration_of(recipe.topic, folder),
         measured=sample if sample is not None and sample.is_enough else None,
         version=__version__,
-        recipe=_recipe_lines(recipe, summary.runs),
+        recipe=[*_recipe_lines(recipe, summary.runs), ("command", _command(collection, recipe, summary))],
     )
 
 
 def _recipe_lines(recipe: Recipe, runs: Sequence[RunRow]) -> list[tuple[str, str]]:
     """What is needed to repeat the crawl, as keys and values; nothing that may be secret."""
     topic, scope = recipe.topic, msgspec.to_builtins(recipe.scope)
+    quotas = (("per_host", recipe.stop.per_host), ("per_site", recipe.stop.per_site))
     seeds = list(dict.fromkeys(seed for run in runs for seed in run.seeds))
     more = f" and {len(seeds) - _SEEDS_SHOWN:,} more" if len(seeds) > _SEEDS_SHOWN else ""
     lines = [
         ("topic", topic.text),
         ("examples", topic.examples),
         ("negatives", topic.negatives),
+        ("predicate", msgspec.json.encode(topic.predicate).decode() if topic.predicate is not None else ""),
         ("keywords", ", ".join(topic.keywords)),
         ("function", topic.function),
         ("seeds", ", ".join(seeds[:_SEEDS_SHOWN]) + more),
         ("strategy", recipe.strategy),
+        ("target", "" if recipe.utility.target is None else f"{recipe.utility.target:g}"),
+        ("quotas", "; ".join(f"{key} = {value}" for key, value in quotas if value is not None)),
         ("scope", "; ".join(f"{key} = {value}" for key, value in scope.items() if value)),
     ]
     return [(key, value) for key, value in lines if value]
+
+
+def _topic_in_words(topic: Topic) -> str:
+    """What the collection is about: what decides, if there is no text."""
+    if topic.text:
+        return topic.text
+    if topic.predicate is not None:
+        return "pages that a predicate admits"
+    if topic.function:
+        return f"pages judged by {topic.function}"
+    return ", ".join(topic.keywords) or f"learned from {topic.examples or 'examples'}"
+
+
+def _command(collection: Collection, recipe: Recipe, summary: Summary) -> str:
+    """The command that crawls as the last run did, with what its flags changed in strategy and scope."""
+    last = next((run for run in reversed(summary.runs) if not run.refresh), None)
+    flags = [] if last is None else limits_as_flags(scope_of(last.scope), unless_in=recipe.scope)
+    if last is not None and last.strategy != recipe.strategy:
+        flags.append(f"--strategy {quoted(last.strategy)}")
+    pages = [f"--pages {summary.pages}"] if summary.pages else []
+    return " ".join(["lycosa crawl", quoted(collection.folder.absolute().name), *flags, *pages])
 
 
 def _run_figures(run: RunRow, pages: int) -> RunFigures:
@@ -244,18 +269,29 @@ def report_page(data: ReportData) -> str:
     return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=f"{made}.")
 
 
-def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
-    """The share of relevant pages among all pages so far, and among the latest, over the crawl."""
+def harvest_curves(relevances: Sequence[float | None]) -> tuple[Series, Series]:
+    """The share of relevant pages among all judged pages so far, and among the latest, over the crawl."""
     window = max(20, min(500, len(relevances) // 20))
     step = max(1, -(-len(relevances) // POINTS_PER_CURVE))
-    cumulative, moving, sums = [], [], [0]
+    cumulative, moving, relevant, judged = [], [], [0], [0]
     for number, relevance in enumerate(relevances, 1):
-        sums.append(sums[-1] + (relevance >= RELEVANT))
-        if number % step == 0 or number == len(relevances):
-            cumulative.append((float(number), sums[-1] / number))
-            start = max(0, number - window)
-            moving.append((float(number), (sums[-1] - sums[start]) / (number - start)))
+        relevant.append(relevant[-1] + _is_relevant(relevance))
+        judged.append(judged[-1] + (relevance is not None))
+        start = max(0, number - window)
+        if (number % step == 0 or number == len(relevances)) and judged[-1] > judged[start]:
+            cumulative.append((float(number), relevant[-1] / judged[-1]))
+            moving.append((float(number), (relevant[-1] - relevant[start]) / (judged[-1] - judged[start])))
     return Series("all pages so far", cumulative), Series(f"latest {window} pages", moving)
+
+
+def _is_relevant(relevance: float | None) -> bool:
+    return relevance is not None and relevance >= RELEVANT
+
+
+def _not_judged(data: ReportData) -> str:
+    """A sentence on the pages that a chart of relevance leaves out; empty if there are none."""
+    number = sum(relevance is None for relevance in data.relevances)
+    return f" {grouped(number)} {'page' if number == 1 else 'pages'} not judged yet: left out here." if number else ""
 
 
 def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
@@ -270,7 +306,7 @@ def strategy_marks(runs: Sequence[RunFigures]) -> list[VerticalLine]:
 
 def _cards(data: ReportData) -> str:
     pages = len(data.relevances)
-    relevant = sum(relevance >= RELEVANT for relevance in data.relevances)
+    relevant = sum(map(_is_relevant, data.relevances))
     figures = (  # value and label
         _count_card(pages, "page"),
         (grouped(relevant), "relevant" if data.calibration == "rule" else "relevant, says the model"),
@@ -320,7 +356,8 @@ def _harvest(data: ReportData) -> str:
         percent=True,
         marks=strategy_marks(data.runs),
     )
-    return section("Harvest rate", _harvest_lead(data), for_each_screen(lambda width: chart(width=width)))
+    lead = _harvest_lead(data) + _not_judged(data)
+    return section("Harvest rate", lead, for_each_screen(lambda width: chart(width=width)))
 
 
 def _harvest_lead(data: ReportData) -> str:
@@ -340,14 +377,14 @@ def _harvest_lead(data: ReportData) -> str:
 def _relevance(data: ReportData) -> str:
     chart = partial(
         histogram,
-        bin_counts(data.relevances),
+        bin_counts([relevance for relevance in data.relevances if relevance is not None]),
         split=RELEVANT,
         split_label="relevant →",
         title="Relevance of the stored pages",
         x_title="relevance",
         y_title="pages",
     )
-    lead = f"How well the stored pages fit the topic; {RELEVANT} and more is relevant."
+    lead = f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.{_not_judged(data)}"
     return section("Relevance", lead, for_each_screen(lambda width: chart(width=width)))
 
 
@@ -358,7 +395,7 @@ def _readers(data: ReportData) -> str:
     pages, relevant = Counter[bool](), Counter[bool]()
     for is_read, relevance in zip(data.found_by_readers, data.relevances, strict=False):
         pages[is_read] += 1
-        relevant[is_read] += relevance >= RELEVANT
+        relevant[is_read] += _is_relevant(relevance)
     bars = [
         Bar(name, pages[is_read], relevant[is_read], f"({relevant[is_read] / pages[is_read]:.0%} relevant)")
         for name, is_read in (("through readers", True), ("other pages", False))
@@ -384,7 +421,7 @@ def _standing(data: ReportData) -> str:
     )
     joint_chart = partial(
         heat_map,
-        _cell_counts(known),
+        _cell_counts([(relevance, standing) for relevance, standing in known if relevance is not None]),
         title="Relevance and importance",
         x_title="relevance",
         y_title="importance",
@@ -396,7 +433,7 @@ def _standing(data: ReportData) -> str:
         for_each_screen(lambda width: importance_chart(width=width)),
     ) + section(
         "Relevance and importance",
-        "How many pages are both on topic and important; shades by logarithm.",
+        f"How many pages are both on topic and important; shades by logarithm.{_not_judged(data)}",
         for_each_screen(lambda width: joint_chart(width=width)),
     )
 
@@ -453,7 +490,7 @@ def _freshness(data: ReportData) -> str:
 
 
 def site_figures(
-    names: Iterable[str], relevances: Iterable[float], standings: Sequence[float | None] = ()
+    names: Iterable[str], relevances: Iterable[float | None], standings: Sequence[float | None] = ()
 ) -> list[SiteFigures]:
     """The hosts or sites of pages, most pages first."""
     pages: Counter[str] = Counter()
@@ -461,7 +498,7 @@ def site_figures(
     known: defaultdict[str, list[float]] = defaultdict(list)
     for name, relevance, standing in zip(names, relevances, standings or repeat(None), strict=False):
         pages[name] += 1
-        relevant[name] += relevance >= RELEVANT
+        relevant[name] += _is_relevant(relevance)
         if standing is not None:
             known[name].append(standing)
     return [
@@ -521,7 +558,7 @@ def _left_out(data: ReportData) -> str:
         f"<tr><td>{_text(what, 300)}</td><td>{_text(remedy, 300)}</td></tr>\n" for what, remedy in data.left_out
     )
     head = "<thead><tr><th>What</th><th>What changes it</th></tr></thead>"
-    lead = "What the crawl came across and the collection does not have, or not whole."
+    lead = "What the crawl found but did not store, or stored only in part."
     return section("Left out", lead, f"<table>{head}<tbody>\n{rows}</tbody></table>")
 
 

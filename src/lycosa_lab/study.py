@@ -177,7 +177,9 @@ def _write_part(parts: Path, number: int, outcome: JsonValue, seconds: float) ->
         with atomic_write(path, durable=False) as file:  # a part damaged by a power failure is computed again
             file.write(msgspec.json.encode([outcome, seconds]))
     except OSError as error:
-        raise LycosaError(f"cannot write {path}: {error.strerror}; make room, and the same command goes on") from None
+        raise LycosaError(
+            f"cannot write {path}: {error.strerror}; make room, then run the same command to continue"
+        ) from None
 
 
 # ---------------------------------------------------------------- jobs on every core
@@ -205,7 +207,8 @@ def _run_jobs(
                     yield future.result()
             except BrokenProcessPool:
                 raise LycosaError(
-                    "a worker was ended, perhaps for want of memory; the same command goes on, also with --workers 1"
+                    "a worker was ended, perhaps for want of memory; run the same command to continue, "
+                    "perhaps with --workers 1"
                 ) from None
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)

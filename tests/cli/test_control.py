@@ -14,4 +14,4 @@ def test_an_undo_prints_what_else_a_session_has_to_say(tmp_path: Path) -> None:
     set_state(folder, "logs", {"file": str(folder / "lost.log"), "half_life": None, "min_users": 1, "stamp": ""})
     undo = done("control", folder, "undo")
     assert undo.out == "Undone: block b.example.\n"
-    assert "going on without the access log" in undo.err
+    assert "continuing without the access log" in undo.err

@@ -69,7 +69,7 @@ def moved(tmp_path_factory):
 def test_the_way_to_the_target_of_a_redirect_begins_at_the_seed(moved):
     said = done("explain", moved, NEW).out
     assert f"why: redirected from {OLD}, linked as “the hives”; " in said
-    assert said.partition("the way from a seed:\n")[2].startswith(f"    {SEED}\n    {OLD}\n  ")
+    assert said.partition("path from a seed:\n")[2].startswith(f"    {SEED}\n    {OLD}\n  ")
 
 
 def test_pages_that_are_nearly_the_same_are_not_called_copies(moved):

@@ -43,4 +43,4 @@ def test_urls_that_robots_txt_forbids_count() -> None:
 def test_requests_are_not_counted_as_a_part_of_a_budget_of_urls() -> None:
     tally = RefreshTally()
     result = tally.result(policy="fixed", budget=2, requests=1, pages=3, stopped="", expected_changes={})
-    assert _result_lines(result)[1].startswith("1 request with a budget of 2 URLs: "), "one was forbidden by robots.txt"
+    assert _result_lines(result)[1].startswith("1 request (budget: 2 URLs): "), "one was forbidden by robots.txt"

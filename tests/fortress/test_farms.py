@@ -121,9 +121,9 @@ def test_a_crawl_writes_little_of_a_farm_and_says_what_it_left_aside(tmp_path) -
         said = done("crawl", folder, "--delay", 0, "--pages", 1, "--resolve", server.everything[0])
     assert rows(folder, "SELECT count(*) FROM frontier") == [(50,)]
     assert rows(folder, "SELECT count(*) FROM skips") == [(0,)]
-    assert "2,950 links left aside" in said.err
-    assert "2,950 links left aside" in done("show", folder).out
-    assert "2,950 links left aside" in (done("rebuild", folder), done("show", folder))[1].out
+    assert "2,950 links set aside" in said.err
+    assert "2,950 links set aside" in done("show", folder).out
+    assert "2,950 links set aside" in (done("rebuild", folder), done("show", folder))[1].out
 
 
 def depths(folder: Path) -> set[int]:

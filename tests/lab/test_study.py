@@ -184,7 +184,7 @@ def test_a_part_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     run_it(Squares(tmp_path), tmp_path / "out")
     (tmp_path / "out/parts/00000.json").unlink()
     (tmp_path / "out/parts/00000.json").mkdir()  # cannot be replaced by a file
-    with pytest.raises(LycosaError, match="the same command goes on"):
+    with pytest.raises(LycosaError, match="run the same command to continue"):
         run_it(Squares(tmp_path), tmp_path / "out")
 
 

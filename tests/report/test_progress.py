@@ -189,7 +189,7 @@ def test_progress_goes_to_standard_error(capsys):
     with Progress(mode="plain", monotonic=Seconds()) as progress:
         progress.update(ProgressStats(pages=1, highlighted=1))
     captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.startswith("1 pages, 100% relevant")
+    assert captured.out == "" and captured.err.startswith("1 page, 100% relevant")
 
 
 def test_an_error_in_the_crawl_leaves_the_terminal_in_order():

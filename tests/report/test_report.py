@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from crawling import collection
+from lycosa.frontier.admission import Scope
 from lycosa.pictures import VerticalLine
 from lycosa.report import (
     ReportData,
@@ -13,11 +15,15 @@ from lycosa.report import (
     SiteFigures,
     TopPage,
     harvest_curves,
+    report_data,
     report_page,
     site_figures,
     strategy_marks,
 )
+from lycosa.run.open import open_for_reading
 from lycosa.run.review import SampleResult
+from sessions import crawl
+from worlds import TOPICAL, TOPICAL_SEED
 
 RUNS = (
     RunFigures("Monday", "breadth-first", 600, 3.0, "the page budget is used up"),
@@ -134,6 +140,25 @@ def test_the_weight_of_relevance_is_drawn_where_no_standing_is_known():
         assert "Weight of relevance" not in report_page(ReportData("x", "", [0.9] * 40, alphas=alphas))
 
 
+def test_the_report_says_how_the_collection_was_made(tmp_path):
+    rest = "[utility]\ntarget = 0.8\n[stop]\nper_host = 50\n"
+    folder = collection(tmp_path / "my bees", [TOPICAL_SEED], topic='keywords = ["bee", "hive"]', rest=rest)
+    crawl(folder, TOPICAL, 3, strategy="best-first", scope=Scope(hosts=("example",)))
+    with open_for_reading(folder) as opened:
+        data = report_data(opened)
+    assert data.topic == "bee, hive"
+    made = dict(data.recipe)
+    assert (made["target"], made["quotas"], made["keywords"]) == ("0.8", "per_host = 50", "bee, hive")
+    assert made["command"] == "lycosa crawl 'my bees' --include-host example --strategy best-first --pages 3"
+    recipe = folder / "lycosa.toml"
+    condition = 'predicate = {not = {keywords = ["bee"]}}'
+    recipe.write_text(recipe.read_text().replace('keywords = ["bee", "hive"]', condition))
+    with open_for_reading(folder) as opened:
+        data = report_data(opened)
+    assert data.topic == "pages that a predicate admits"
+    assert dict(data.recipe)["predicate"] == '{"not":{"keywords":["bee"]}}'
+
+
 def test_the_report_asks_for_nothing_from_elsewhere():
     elements = Elements(report_page(DATA)).found
     assert not {tag for tag, _ in elements} & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
@@ -179,6 +204,17 @@ def test_links_give_nothing_away():
 def test_a_report_on_nothing_says_so():
     page = report_page(ReportData("empty", "", ()))
     assert page.count("no data yet") == 7 + 3, "of charts, one for wide and one for narrow screens"
+
+
+def test_pages_that_are_not_judged_yet_are_left_out_of_charts_of_relevance():
+    data = ReportData("x", "", [None, None, 0.9, 0.1], standings=[0.5, 0.5, 0.9, 0.1], hosts=["a.org"] * 4)
+    page = report_page(data)
+    assert page.count("2 pages not judged yet: left out here.") == 3
+    assert page.count("1 page not judged yet") == 0
+    cumulative, moving = harvest_curves(data.relevances)
+    assert list(cumulative.points) == list(moving.points) == [(3.0, 1.0), (4.0, 0.5)]
+    assert "not judged" not in report_page(replace(data, relevances=[0.2] * 4))
+    assert "not judged" not in report_page(replace(data, relevances=[None] * 0))
 
 
 def test_the_harvest_curves_follow_the_crawl():

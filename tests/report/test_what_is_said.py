@@ -37,7 +37,7 @@ def test_how_a_crawl_ended_is_said_without_figures(tmp_path, served, flag):
     folder = collection(tmp_path / "c", [HOME], topic=f'examples = "{examples}"')
     said = done("crawl", folder, "--pages", 3, flag, "--resolve", served.resolve)
     for words in (
-        "Done: the collection has 3 pages",
+        "Done: 3 pages, as requested",
         "No off-topic examples given",
         "example http://s.example/nowhere",
     ):

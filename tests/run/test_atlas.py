@@ -94,7 +94,7 @@ def test_a_taxonomy_tells_the_topics_of_one_collection_apart(folders: dict[str, 
     [
         ({"topics": ("auto",)}, "names no topic"),
         ({"topics": ("bees", "ships")}, "give --taxonomy"),
-        ({"related": ("chess",)}, "nothing tells which pages are on 'chess'"),
+        ({"related": ("chess",)}, "Lycosa cannot know which pages are on 'chess'"),
     ],
 )
 def test_topics_that_nothing_tells_apart_are_refused(

@@ -39,7 +39,7 @@ class Notes:
 def test_it_stops_at_exactly_as_many_pages_as_asked() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(pages=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert crawl.status.stop_reason == "the collection has 5 pages, as asked"
+    assert crawl.status.stop_reason == "5 pages, as requested"
 
 
 @pytest.mark.parametrize("concurrency", [2, 8, 32])
@@ -82,7 +82,7 @@ def test_it_stops_when_bytes_are_used_up_and_when_nothing_is_left() -> None:
 def test_it_stops_at_exactly_as_many_requests_as_asked() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(requests=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert (crawl.status.fetch_counts.requests, crawl.status.stop_reason) == (5, "5 requests were made, as asked")
+    assert (crawl.status.fetch_counts.requests, crawl.status.stop_reason) == (5, "5 requests made, as requested")
 
 
 def test_what_robots_forbids_is_no_request_and_yet_takes_its_turn() -> None:
@@ -97,7 +97,7 @@ def test_what_robots_forbids_is_no_request_and_yet_takes_its_turn() -> None:
         crawl.status.fetch_counts.not_sent,
         crawl.status.fetch_counts.answers,
     ) == (1, 4, 5)
-    assert crawl.status.stop_reason.startswith("1 request was made, as asked; 4 more were not")
+    assert crawl.status.stop_reason.startswith("1 request made, as requested; 4 more were not sent")
 
 
 def test_it_stops_when_the_harvest_has_dried_up() -> None:

@@ -79,7 +79,7 @@ def test_options_that_make_no_sense_any_more_do_not_close_a_collection(crawled: 
     with opened(crawled, notify=messages.append) as session:
         session.begin_run(replace(session.state.run_with_last_settings(None), options={"no such": 1}))
         assert session.state.run_with_last_settings(None).options is UNSET
-    assert len(messages) == 1 and messages[0].startswith("going on without the options of the run before")
+    assert len(messages) == 1 and messages[0].startswith("continuing without the options of the last run")
 
 
 def test_frontier_and_loop_are_restored_when_they_are_first_used(crawled: Path) -> None:

@@ -32,7 +32,9 @@ def test_each_seed_is_named_with_its_last_outcome(empty):
     visited(empty, HOME, Outcome.GONE, status=403, detail="HTTP 403 Forbidden")
     empty.catalog.add_skips([Skip(Candidate(THERE, 1.0), SkipReason.SCOPE, "host excluded")], 1.7e9)
     said = explain_no_pages(empty, [HOME, THERE, MOVED, HOME])
-    assert said == (f"{HOME}: denied (403); {THERE}: not fetched (scope: host excluded); {MOVED}: not fetched yet")
+    assert said == (
+        f"{HOME}: denied (403); {THERE}: not fetched (out of scope: host excluded); {MOVED}: not fetched yet"
+    )
 
 
 def test_redirects_are_followed_to_where_they_end(empty):

@@ -78,7 +78,7 @@ def test_a_run_that_refers_to_none_goes_by_none(guide: Guide[Compass], messages:
 def test_what_is_lost_is_told_and_gone_without(guide: Guide[Compass], messages: list[str]) -> None:
     guide.activate({"name": "lost"}, "best-first")
     assert guide.reference is guide.active is None
-    assert messages == ["going on without the compass of the run before: it was lost"]
+    assert messages == ["continuing without the compass of the last run: it was lost"]
 
 
 def test_layers_are_named_from_the_outermost_to_the_strategy_itself() -> None:

@@ -110,7 +110,8 @@ def test_the_default_strategy_is_told_once_where_runs_went_by_another(bees: Path
         return [line for line in lines if "the default" in line]
 
     assert said(2, strategy="best-first") == []
-    assert said(4) == ["strategy hunter, the default, instead of best-first; --strategy best-first keeps it"]
+    message = "Using the default strategy, hunter; the last run used best-first (--strategy best-first keeps it)"
+    assert said(4) == [message]
     assert said(6) == []
     assert said(8, strategy="best-first") == said(9) == []
 
@@ -169,7 +170,7 @@ def last_run(folder: Path) -> tuple[object, ...]:
 @pytest.mark.slow
 def test_how_a_run_ended_is_recorded(bees: Path) -> None:
     assert len(crawl(bees, TOPICAL, 7, strategy="best-first")) == 7
-    assert last_run(bees) == ("best-first", "the collection has 7 pages, as asked")
+    assert last_run(bees) == ("best-first", "7 pages, as requested")
     crawl(bees, TOPICAL, strategy="best-first")
     assert last_run(bees) == ("best-first", "nothing is left to fetch")
     assert set(pages(bees)) == set(TOPICAL)

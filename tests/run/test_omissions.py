@@ -46,7 +46,7 @@ def test_every_kind_is_named_once_with_its_number_and_what_changes_it():
     }
     assert all(each.remedy for each in found)
     lines = "\n".join(map(str, found))
-    assert "4 pages not kept, as in another language (en 3, fr 1)" in lines
+    assert "4 pages not kept: in another language (en 3, fr 1)" in lines
     assert "8 files not kept, as not HTML (PDF 6, image/png 1, HTTP 204 is not a page 1)" in lines
     assert "45,000 links of 1 page not read" in lines
     assert "1 page truncated at 1,000,000 bytes" in lines

@@ -165,9 +165,9 @@ def test_each_strategy_has_its_own_target_unless_one_is_given() -> None:
         ({"options": {"no_such": 1}}, "no_such"),
         ({"hosts": ["http://bees.example/"]}, "not a host"),
         ({"languages": ["english"]}, "not the code of a language"),
-        ({"map_priority": 0.5}, "there is no map to go by"),
-        ({"min_users": 2}, "there is no access log"),
-        ({"strategy": "collaborative"}, "goes by what people read"),
+        ({"map_priority": 0.5}, "no map given"),
+        ({"min_users": 2}, "no access log given"),
+        ({"strategy": "collaborative"}, "needs an access log"),
     ],
 )
 def test_what_makes_no_sense_is_refused(said: Any, complaint: str) -> None:

@@ -85,7 +85,7 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
     ("outcome", "complaint"),
     [
         (Outcome.FAILED, "nobody answered: all 2 fetches failed (no route); is the network up?"),
-        (Outcome.REFUSED, "nobody was asked, every address was refused (no route); to crawl hosts of your own network"),
+        (Outcome.REFUSED, "no host was contacted, every address was refused (no route); to crawl hosts"),
         (Outcome.GONE, ""),
     ],
 )

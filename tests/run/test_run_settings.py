@@ -57,7 +57,7 @@ def test_settings_that_are_invalid_are_the_defaults(field: str) -> None:
 def test_invalid_options_are_dropped_and_the_user_is_told() -> None:
     found, messages = settings(options={"no such": 1})
     assert found.options == {}
-    assert len(messages) == 1 and messages[0].startswith("going on without the options of the run before")
+    assert len(messages) == 1 and messages[0].startswith("continuing without the options of the last run")
 
 
 def test_a_plug_in_that_the_recipe_does_not_name_is_not_run() -> None:

@@ -82,7 +82,7 @@ def test_what_was_learnt_comes_back_without_the_map_or_log_that_was_lost(tmp_pat
         saved = catalog.get_state("strategy_state")
         kept = state.loop.strategy.state()
     assert ("Mapped" in wrapped, "Guided" in wrapped) == ("map" not in lost, "log" not in lost)
-    assert len(messages) == len(lost) and all("going on without the" in message for message in messages)
+    assert len(messages) == len(lost) and all("continuing without the" in message for message in messages)
     assert innermost(kept) == innermost(saved)
 
 

@@ -220,7 +220,7 @@ def test_a_model_that_cannot_be_read_is_trained_again_and_told_once(folder: Path
     again = TopicJudge(BY_EXAMPLES, folder, Reader(), notify=told.append)
     assert again.load() is None and again.linear_model() is None and not again.has_model
     assert again.rounds == 0
-    assert len(told) == 1 and "trained again" in told[0] and "\n" not in told[0]
+    assert len(told) == 1 and "has to be retrained" in told[0] and "\n" not in told[0]
     again.save(again.train(terms_of, [], 0))
     assert again.has_model and again.load() is not None
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from crawling import archives, collection, copied, listing, pages, rows, waiting
 from lycosa.cli.label import labels_in_words
@@ -120,7 +121,7 @@ def test_a_rebuild_tells_of_damage_within_the_archive(words: Path) -> None:
     path.write_bytes(data)
     messages: list[str] = []
     assert rebuild(words, clock=SimulatedClock(NOW), notify=messages.append) == 14
-    assert [line for line in messages if "damaged: what was there is lost" in line and path.name in line]
+    assert [line for line in messages if "are damaged and unreadable" in line and path.name in line]
 
 
 def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path: Path) -> None:
@@ -153,6 +154,8 @@ def test_examples_to_fetch_are_told_from_labelled_pages(learning: Path) -> None:
     assert learnt.missing_examples >= 2
     assert learnt.missing == learnt.missing_examples + 1, missing
     assert "fetches 1 labelled page and " in labels_in_words(learnt, learning)
+    untrained = labels_in_words(replace(learnt, judged=None), Path("my bees"))
+    assert untrained.endswith(" crawl 'my bees'"), "a shell takes it as it is"
 
 
 @pytest.mark.slow
@@ -184,7 +187,7 @@ def test_a_model_that_cannot_be_read_stops_no_command(learning: Path, words: Pat
         told: list[str] = []
         (learning / MODEL_FILE).write_text(damaged)
         run(told.append)
-        return [line for line in told if "trained again" in line]
+        return [line for line in told if "has to be retrained" in line]
 
     clock = SimulatedClock(NOW)
     told_by(lambda notify: label(learning, {GOOD[5]: True}, clock=clock, notify=notify))

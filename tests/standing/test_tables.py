@@ -41,8 +41,8 @@ def test_a_url_with_a_comma_in_it_goes_between_quotes(tmp_path):
     [
         ("", 1, "empty"),
         ("# nothing\n", 1, "empty"),
-        ("url,title\nhttp://a.example/,Bees\n", 1, "are to be url,in_links"),
-        ("in_links,url\n12,http://a.example/\n", 1, "are to be url,in_links"),
+        ("url,title\nhttp://a.example/,Bees\n", 1, "must be url,in_links"),
+        ("in_links,url\n12,http://a.example/\n", 1, "must be url,in_links"),
         ("http://a.example/\n", 1, "two columns"),
         ("http://a.example/,1\nhttp://b.example/x,y,2\n", 2, "between quotes"),
         ("http://a.example/;1\n", 1, "two columns"),
@@ -51,7 +51,7 @@ def test_a_url_with_a_comma_in_it_goes_between_quotes(tmp_path):
         ("http://a.example/,1.5\n", 1, "whole number"),
         ("http://a.example/,١\n", 1, "whole number"),
         ("http://a.example/,99999999999999999999\n", 1, "whole number"),
-        ("http://a.example/,\n", 1, "are to be url,in_links"),
+        ("http://a.example/,\n", 1, "must be url,in_links"),
         ("http://a.example/,1\nhttp://b.example/,\n", 2, "whole number"),
         ("http://a.example/,1\n\nhttp://a.example/#top,2\n", 3, "given before"),
         ("http://a.example/,1\na.example,2\n", 2, "not a URL"),
@@ -103,7 +103,7 @@ def test_trouble_in_a_table_of_traffic_is_told_by_line(tmp_path, row, says):
 
 
 def test_a_list_of_ranks_is_not_taken_for_reach(tmp_path):
-    with pytest.raises(UsageError, match="are to be domain,reach"):
+    with pytest.raises(UsageError, match="must be domain,reach"):
         read_traffic(table(tmp_path, "1,google.com\n2,bbc.co.uk\n"))
 
 

@@ -67,7 +67,7 @@ def test_sites_of_a_high_rank_are_fetched_first_and_explained(tmp_path, data, se
     assert "Tranco, 100,003 ranks" in said.err
     folder = collection(tmp_path / "c", [HOME])
     said = crawled(folder, server)
-    assert "importance also by the rank of sites: Tranco (100,003 ranks)" in said.err
+    assert "Importance also uses site ranks from Tranco (100,003 ranks)" in said.err
     assert set(pages(folder)[1:4]) == set(BEST)
     shown = done("explain", folder, BEST[0]).out
     assert "rank 1 of Tranco (site07.example)" in shown

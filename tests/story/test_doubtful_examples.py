@@ -105,8 +105,8 @@ def served() -> Iterator[LoopbackServer]:
     ("good", "given", "told"),
     [
         ("three", [], ["only 3 examples: scores are rough", "--topic"]),
-        ("bees", ["--negatives", "bad.txt"], [f"{HOST}/bee1 is called both good and bad: it counts as neither"]),
-        ("bees", ["--topic", "zyzzyva"], ["on none of the pages: “zyzzyva” of the topic"]),
+        ("bees", ["--negatives", "bad.txt"], [f"{HOST}/bee1 is listed as both good and bad, so it is ignored"]),
+        ("bees", ["--topic", "zyzzyva"], ['Topic words found on no page: "zyzzyva". Other words']),
         ("both", [], ["the examples are in several languages (3 in en, 2 in de)"]),
         ("framed", [], ["of their words in common, as pages of one template do"]),
     ],
@@ -130,5 +130,5 @@ def test_a_topic_of_one_unknown_word_is_told_and_crawled(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     done("new", "c", "--topic", "zyzzyva", "--seed", f"{HOST}/bee0")
     said = done("crawl", "c", "--pages", 12, "--delay", 0, "--resolve", served.everything[0])
-    assert "on none of the pages: “zyzzyva”" in said.err
+    assert 'Topic words found on no page: "zyzzyva"' in said.err
     assert len(pages(tmp_path / "c")) == 12

@@ -19,7 +19,7 @@ def test_a_collection_is_made_of_urls_and_host_names_alone(tmp_path):
         "new", tmp_path / "c", "--example", "hives.example/a", "--example", "honey bee hives and combs",
         "--seed", "http://bees.example/start", "--seed", "combs.example",
     )  # fmt: skip
-    assert "'hives.example/a' is taken for https://hives.example/a" in said.err
+    assert "'hives.example/a' is read as https://hives.example/a" in said.err
     assert (tmp_path / "c/seeds.txt").read_text() == "http://bees.example/start\nhttps://combs.example/\n"
     assert (tmp_path / "c/examples/good.txt").read_text() == "https://hives.example/a\nhoney bee hives and combs\n"
 
@@ -51,7 +51,7 @@ def test_a_recipe_may_name_bookmarks_and_a_run_may_add_seeds(tmp_path):
         "http://bees.example/more",
     }
     assert "2 entries are not pages" in said.err
-    assert "'wax.example/more' is taken for https://wax.example/more" in again.err
+    assert "'wax.example/more' is read as https://wax.example/more" in again.err
 
 
 def test_the_contact_said_once_is_told_to_every_host(tmp_path, monkeypatch):

@@ -74,7 +74,10 @@ def test_the_end_of_a_crawl_and_show_count_what_was_left_out_and_say_what_change
     ):
         assert f"left out: {line}" in said.err
         assert line in done("show", folder).out
-    found = done("show", folder, "--json").json["left_out"]
+    assert "skipped       nofollow 5000" in done("show", folder).out
+    shown = done("show", folder, "--json").json
+    assert shown["skipped"]["nofollow"] == 5_000
+    found = shown["left_out"]
     assert found["noindex"] == found["other types"] == found["truncated"] == found["needs JavaScript"] == 1
     assert found["links beyond the cap"] == 200
     done("report", folder)
@@ -91,7 +94,7 @@ def test_every_url_that_was_left_out_is_explained(awkward):
     assert f"moved (302) to {HOME}new" in explained(folder, "old")
     assert "denied (401)" in explained(folder, "key")
     assert "has the same text as" in explained(folder, "copy")
-    assert f"skipped: unfollowed: on a copy of {HOME}entry3" in explained(folder, "only-from-a-copy")
+    assert f"skipped: on a copy of {HOME}entry3" in explained(folder, "only-from-a-copy")
     unknown = lycosa("explain", folder, HOME + "nowhere")
     assert unknown.code == 1
     assert "1 page was truncated, 1 page has more links than are read, 1 page needs JavaScript" in unknown.out
@@ -135,9 +138,9 @@ def test_a_seed_is_followed_whatever_its_language(tmp_path):
     with LoopbackServer(routes) as server:
         said = crawled(folder, server, "--language", "de")
     assert pages(folder) == [HOME + "de"]
-    assert "left out: 2 pages not kept, as in another language (en 2)" in said.err
+    assert "left out: 2 pages not kept: in another language (en 2)" in said.err
     assert "its language is en; lycosa crawl" in explained(folder, "")
-    assert "unfollowed: on a page in language en" in explained(folder, "further")
+    assert "skipped: on a page in language en" in explained(folder, "further")
     assert HOME + "further" not in outcomes(folder)
 
 
@@ -146,8 +149,8 @@ def test_limits_that_flags_gave_and_the_next_run_has_not_are_told(tmp_path):
     with LoopbackServer(AWKWARD) as server:
         crawled(folder, server, "--include-host", "a.example", "--exclude-url", "*/list*", "--pages", 3)
         said = crawled(folder, server, "--include-host", "a.example", "--pages", 4)
-        assert "the last run was limited by --exclude-url '*/list*', and this one is not" in said.err
-        assert "was limited" not in crawled(folder, server, "--pages", 5, "--include-host", "a.example").err
+        assert "The last run's limits (--exclude-url '*/list*') do not apply now" in said.err
+        assert "do not apply now" not in crawled(folder, server, "--pages", 5, "--include-host", "a.example").err
 
 
 # ------------------------------------------------------------ a run that gets nothing
@@ -191,12 +194,12 @@ def test_pages_left_out_for_their_language_are_kept_by_a_run_that_admits_it(tmp_
     [
         ({"/": response(b"", status="404 Not Found")}, [], "http://a.example/: not found (404)"),
         ({"/": response(b"", status="401 Unauthorized")}, [], "http://a.example/: denied (401)"),
-        ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "not fetched (scope: URL not included)"),
+        ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "(out of scope: URL not included)"),
         ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "--include-url '*://a.example/*'"),
         ({"/": response(page("home"))}, ["--include-url", "http://b.example/*"], "name a seed within the scope"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "left out (noindex)"),
         ({"/": response(with_head(page("home"), NOINDEX))}, [], "--keep-noindex keeps such pages"),
-        ({"/": response(b"", status="404 Not Found")}, [], "the same command tries again"),
+        ({"/": response(b"", status="404 Not Found")}, [], "run the same command to try again"),
         (
             {"/": response(b"", status="302 Found", Location="/gone"), "/gone": response(b"", status="410 Gone")},
             [],
@@ -223,3 +226,21 @@ def test_seeds_that_could_not_be_reached_are_tried_again_by_the_next_run(tmp_pat
     with LoopbackServer(AWKWARD) as server:
         crawled(folder, server)
     assert HOME in pages(folder)
+
+
+def test_what_an_outage_lost_is_fetched_by_the_next_run(tmp_path):
+    links = [f"http://{host}.example/{path}" for host, path in (("a", 1), ("b", 1), ("b", 2), ("c", 1))]
+    routes = {"/": response(page("home", links)), "/1": response(page("one")), "/2": response(page("two"))}
+    folder = collection(tmp_path / "c", [HOME], rest="[requests]\ndelay = 0\nretries = 0\n")
+    with LoopbackServer(routes) as server:
+        there = server.everything[0]
+        crawled(folder, server, "--pages", 1)
+    assert pages(folder) == [HOME]
+    for _ in range(2):
+        said = lycosa("crawl", folder, "--resolve", there, "--pages", 500)  # nobody listens any more
+        assert said.is_one_clear_line(1, "no page was stored: nobody answered: all ", "same command to try again")
+        assert "Stopped: " in said.err and "Done" not in said.err
+    with LoopbackServer(routes) as server:
+        said = crawled(folder, server, "--pages", 500)
+    assert "Done: " in said.err
+    assert set(pages(folder)) == {HOME, *links}

@@ -48,7 +48,7 @@ def test_no_host_has_more_pages_than_it_may_and_all_that_is_left_out_is_explaine
     assert "left out: 48 links skipped, as their hosts or sites have as many pages as they may" in said.err
     assert "0 URLs waiting" in said.err
     some = next(iter(left_out))
-    assert "skipped: quota: its host has 5 pages" in done("explain", folder, some).out
+    assert "skipped: host or site quota: its host has 5 pages" in done("explain", folder, some).out
     assert done("show", folder, "--json").json["skipped"] == {"quota: its host has 5 pages": 48}
 
 

@@ -54,7 +54,7 @@ def test_a_crawl_stops_when_it_has_very_likely_found_as_much_as_asked(tmp_path):
     with WorldServer(WORLD) as served:
         command = ["--strategy", "best-first", "--resolve", served.resolve]
         said = done("crawl", folder, *command, "--stop-at-recall", 0.8)
-        assert "Done: the recall is 0.8 or more, as asked: " in said.err
+        assert "Done: recall is 0.8 or more, as requested: " in said.err
         assert "recall " in said.err
         kept = pages(folder)
         found = sum("bees" in url for url in kept)

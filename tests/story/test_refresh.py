@@ -499,7 +499,7 @@ def test_a_refresh_adds_no_more_pages_than_the_recipe_wants(folder, served, conc
         recipe.write("[stop]\npages = 10\n")
     result = refreshed(folder, served, "--expand", 0.7, "--concurrency", concurrency)
     assert (result["pages"], result["new"], result["looked_at"]) == (10, 3, 7)
-    assert result["stopped"] == "the collection has 10 pages, as asked, and nothing is left to see again"
+    assert result["stopped"] == "10 pages, as requested, and nothing is left to recheck"
     again = refreshed(folder, served, "--expand", 1)
     assert (again["pages"], again["new"], again["looked_at"]) == (10, 0, 10), "room is for known pages only"
 
@@ -643,7 +643,7 @@ def test_addresses_that_are_refused_are_no_looks_and_cost_no_page(tmp_path):
             counts = [said.json[name] for name in ("requests", "looked_at", "failed", "vanished", "refused")]
             assert counts == [0, 0, 0, 0, 1]
         said = lycosa("refresh", folder, "--budget", 3, "--expand", 0)
-        assert "0 pages looked at" in said.out
+        assert "0 pages rechecked" in said.out
         assert "1 not requested, as their addresses are private" in said.out
         assert done("show", folder, "--json").json["freshness"]["looked_again"] == 0
         assert "refused" in done("explain", folder, url).out

@@ -274,7 +274,7 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
                 page.keyboard.press("y" if is_good(url) else "n")
             said = page.inner_text("main")
             drawn = {each.url: each.good for each in read_sample(tmp_path / "bees")}
-        assert "The model has learnt from" in said
+        assert "Saved. Model retrained" in said
         assert drawn
         assert drawn == {url: is_good(url) for url in drawn}
         share = sum(drawn.values()) / len(drawn)

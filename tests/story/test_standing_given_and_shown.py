@@ -71,7 +71,7 @@ def test_the_files_in_the_guide_are_read_as_it_says(tmp_path) -> None:
     ("graph", "said"),
     [
         ("http://a.example/ http://b.example/\n", "links.txt:1"),
-        ("0 1\n1 2\n", "a graph of numbers"),
+        ("0 1\n1 2\n", "this graph has numbers only"),
         ("n 0 http://a.example/\ne 0 1\n", "links.txt:2"),
     ],
 )

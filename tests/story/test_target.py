@@ -13,7 +13,7 @@ from story.beekeeping import WORLD, made
 
 pytestmark = pytest.mark.slow
 
-TOLD = re.compile(r"target 0\.\d+.*: the last \d+ pages are of relevance 0\.\d\d on average")
+TOLD = re.compile(r"target 0\.\d+.*: the last \d+ pages have a mean relevance of 0\.\d\d")
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +62,8 @@ def test_standing_is_estimated_only_where_it_counts(by_target) -> None:
 def test_it_is_told_once_what_became_of_the_target(by_target) -> None:
     for target, (_, said) in by_target.items():
         assert len(TOLD.findall(said)) == (target in (0.25,)), said
-    assert "target 0: the last 100 pages are of relevance" in by_target[0.0][1]
-    assert "so links were followed by importance alone" in by_target[0.0][1]
+    assert "target 0: the last 100 pages have a mean relevance of" in by_target[0.0][1]
+    assert "so links were ranked by importance alone" in by_target[0.0][1]
 
 
 def test_show_mentions_a_target_that_was_given(by_target) -> None:
@@ -81,8 +81,8 @@ def test_a_target_that_no_links_reach_is_told(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     said = crawled(folder, served, "--target", 0.999).err
     assert re.search(
-        r"target 0\.999 was out of reach: the last 100 pages are of relevance 0\.\d\d on average, "
-        r"so links were followed by relevance alone",
+        r"target 0\.999 was out of reach: the last 100 pages have a mean relevance of 0\.\d\d, "
+        r"so links were ranked by relevance alone",
         said,
     )
 

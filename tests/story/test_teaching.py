@@ -123,7 +123,8 @@ def test_a_label_lands_in_a_crawl_that_runs(folder, served):
 def test_a_crawl_is_paused_steered_and_goes_on(folder, served):
     process = begin("crawl", folder, "--pages", 300, "--delay", 0, "--resolve", served.resolve, "--concurrency", 4)
     wait_until(lambda: (folder / SOCKET_FILE).exists() and len(served.requests) > 30, process)
-    assert done("control", folder, "pause").out.startswith("Paused.")
+    paused = done("control", folder, "pause").out
+    assert paused.startswith("Paused.") and paused.endswith(f" control {folder} resume.\n")
     facts = done("control", folder, "status", "--json").json["status"]
     assert facts["paused"] and facts["budget"] == 300
     wait_until(lambda: done("control", folder, "status", "--json").json["status"]["waiting"] > 0, process)

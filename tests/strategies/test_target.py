@@ -149,14 +149,13 @@ def test_it_goes_on_where_it_was_left() -> None:
         (
             0.9,
             0.3,
-            "target 0.9 was out of reach: the last 100 pages are of relevance 0.30 on average, "
-            "so links were followed by relevance alone",
+            "target 0.9 was out of reach: the last 100 pages have a mean relevance of 0.30, "
+            "so links were ranked by relevance alone",
         ),
         (
             0.3,
             0.9,
-            "target 0.3: the last 100 pages are of relevance 0.90 on average, "
-            "so links were followed by importance alone",
+            "target 0.3: the last 100 pages have a mean relevance of 0.90, so links were ranked by importance alone",
         ),
     ],
 )
@@ -172,8 +171,8 @@ def test_it_is_told_where_what_waits_is_below_what_was_found() -> None:
     found.add(url_of("a"), 0.7, None)
     found.add(url_of("b"), 0.7, None)
     assert describe_target_result(solved(found, [(0.1, 0.9)])) == (
-        "target 0.6: the last 2 pages are of relevance 0.70 on average; the waiting links are below it, "
-        "so links were followed by relevance alone"
+        "target 0.6: the last 2 pages have a mean relevance of 0.70; the waiting links are below it, "
+        "so links were ranked by relevance alone"
     )
 
 
@@ -181,7 +180,7 @@ def test_it_is_told_how_both_weigh() -> None:
     found = a_target(0.6)
     found.add(url_of("a"), 0.6, None)
     said = describe_target_result(solved(found, MIXED))
-    assert said.startswith("target 0.6: the last page is of relevance 0.60 on average; relevance weighs 0.5")
+    assert said.startswith("target 0.6: the last page has a relevance of 0.60; relevance weighs 0.5")
 
 
 # ------------------------------------------------------------ standing of links

@@ -91,8 +91,8 @@ def test_seeds_may_be_host_names_which_is_said(tmp_path):
         "https://example.org/bees?x",
     ]
     assert said == [
-        f"{path}:1: 'www.example.org' is taken for https://www.example.org/",
-        f"{path}:3: 'example.org/bees?x#y' is taken for https://example.org/bees?x",
+        f"{path}:1: 'www.example.org' is read as https://www.example.org/",
+        f"{path}:3: 'example.org/bees?x#y' is read as https://example.org/bees?x",
     ]
 
 

@@ -1,5 +1,6 @@
 """`lycosa control`: steers a crawl while it runs."""
 
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -10,7 +11,7 @@ from lycosa.run.control import CrawlReply, CrawlRequest, execute_command
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible, whole_number
 
-from .options import Json, Name, notify, print_json
+from .options import Json, Name, command, notify, print_json
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
 _ARGUMENT_OF = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
@@ -29,7 +30,7 @@ def control(
     undone: list[str] = []
     reply = execute_command(name, request, notify=undone.append if request.do == "undo" else notify)
     if reply is not None:
-        message = _in_words(request, reply)
+        message = _in_words(request, reply, name)
     else:
         for line in undone[:-1]:  # the last one says what was undone
             notify(line)
@@ -60,14 +61,14 @@ def _request(command: str, argument: str) -> CrawlRequest:
     return CrawlRequest("block" if command == "block" else "boost", what=checked)
 
 
-def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
+def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
     match request.do:
         case "pause":
-            return "Paused. Fetches in progress will finish; to continue: lycosa control NAME resume."
+            return f"Paused. Fetches in progress will finish; to continue: {command('control', name, 'resume')}."
         case "resume":
             return "Resumed."
         case "stop":
-            return "Stopping after the work at hand."
+            return "Stopping after the current page."
         case "budget":
             return f"The crawl stops when the collection has {counted(request.pages or 0, 'page')}."
         case "block":
@@ -79,8 +80,9 @@ def _in_words(request: CrawlRequest, reply: CrawlReply) -> str:
         case _:
             status = reply.status
             state = "paused" if status["paused"] else "running"
-            budget = f" of {status['budget']}" if status["budget"] else ""
+            pages, budget = status["pages"], status["budget"]
+            of_budget = f"{pages:,} of {counted(budget, 'page')}" if budget else counted(pages, "page")
             return (
-                f"{state}: {status['pages']}{budget} pages, {status['relevant']} judged relevant, "
-                f"{status['waiting']} URLs waiting"
+                f"{state}: {of_budget}, {status['relevant']:,} judged relevant, "
+                f"{counted(status['waiting'], 'URL')} waiting"
             )

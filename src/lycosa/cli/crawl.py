@@ -26,7 +26,7 @@ def crawl(
     run = api.crawl(name, notify=notify, **options)
     for seed in options.get("seeds", ()):
         if (url := url_of_bare_host(seed)) is not None:
-            notify(f"{seed!r} is taken for {url}")
+            notify(f"{seed!r} is read as {url}")
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with log_pages(page_log, verbose=verbose), Progress(mode=mode) as progress:
         run_and_show(run, progress=progress, as_json=as_json, quiet=quiet)

@@ -15,7 +15,7 @@ from shlex import quote
 from lycosa import api
 from lycosa.collection.export import iso
 from lycosa.relevance.harvest import harvest_interval
-from lycosa.run.crawl import NOTHING_LEFT, Status
+from lycosa.run.crawl import ALLOW_PRIVATE_HINT, NOTHING_LEFT, Status
 from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import layers
@@ -43,9 +43,9 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
     why_no_page = ""
     omissions: list[Omission] = []
     with run.session(notify=progress.write) as session:
+        status, pages_before = session.status, session.status.pages
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, run.visits(session), progress, as_json=as_json))
-        status = session.status
         progress.freeze()
         if (
             not status.pages
@@ -56,6 +56,8 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
         hosts_on_hold = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
         if not status.pages and not status.is_interrupted and hosts_on_hold:
             why_no_page = why_no_page or _holds_in_words(hosts_on_hold, session.clock.now())
+        if status.pages == pages_before > 0 and not status.is_interrupted:
+            why_no_page = status.fetch_counts.why_unanswered()
         if why_no_page or not quiet:
             omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
         if not quiet:
@@ -98,11 +100,14 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
-    if not session.status.fetch_counts.fetches:
+    counts = session.status.fetch_counts
+    if not counts.fetches:
         if len(session.frontier):
-            return "the same command goes on then"
+            return "run the same command again later"
         return "name a seed within the scope, or widen the scope"
-    return omissions[0].remedy if omissions else "the same command tries again"
+    if session.status.pages and counts.are_all_refused:
+        return ALLOW_PRIVATE_HINT
+    return omissions[0].remedy if omissions and counts.answers else "run the same command to try again"
 
 
 def _relevant_share(session: Session) -> str:
@@ -139,7 +144,7 @@ def _handle_interrupts(status: Status) -> Iterator[None]:
         if not status.is_interrupted and sys.stderr is not None:
             with suppress(OSError):
                 # Not print, which is not reentrant: the signal may have interrupted one.
-                os.write(2, b"\nstopping after the work at hand ...\n")
+                os.write(2, b"\nstopping after the current page ...\n")
         loop.call_soon_threadsafe(status.interrupt)
 
     previous_handlers = {

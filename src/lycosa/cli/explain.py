@@ -11,7 +11,7 @@ from lycosa.collection.rows import FetchRow, LookRow, Omissions, PageRow
 from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
 from lycosa.run.reasons import link_in_words, reasons_in_words, shown_priority
-from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url
+from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url, skip_in_words
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
@@ -138,9 +138,10 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
         lines.append(_reasons_line(waiting, max_factors))
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
-        lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
+        skip = facts["skip"]
+        lines.append(f"  skipped: {skip_in_words(skip.reason)}; found on {skip.found_on or 'no page'}")
     if facts["way"]:
-        lines.append("  the way from a seed:")
+        lines.append("  path from a seed:")
         lines += [f"    {url}" for url in facts["way"]]
     if len(facts["fetches"]) > _MAX_FETCHES:
         lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MAX_FETCHES}:")
@@ -184,11 +185,11 @@ def _look_lines(looks: list[LookRow]) -> list[str]:
 
 def _difference(before: LookRow | None, now: LookRow) -> str:
     digest = f"digest {now.digest:016x}"
+    size, links = counted(now.bytes or 0, "byte"), counted(now.links or 0, "link")
     if before is None:
-        return f"{now.bytes} bytes, {now.links} links, {digest}"
+        return f"{size}, {links}, {digest}"
     words = "its words have changed" if now.digest != before.digest else "the same words"
-    links = f"{now.links} links, {now.new_links} of them new"
-    return f"{before.bytes} → {now.bytes} bytes, {words}, {links}, {digest}"
+    return f"{before.bytes or 0:,} → {size}, {words}, {links}, {now.new_links or 0:,} new, {digest}"
 
 
 def _moment(at: float) -> str:

@@ -83,8 +83,8 @@ def import_(
     )
     if site is not None and "://" not in site and not quiet:
         notify(
-            f"taking paths to be of {options.origin}; if it uses http, not https, import into a new log with "
-            f"--site http://{site}"
+            f"taking paths to be of {options.origin}; if the site uses http, not https, import into a new log "
+            f"with --site http://{site}"
         )
     with ProgressBar("MB read", quiet=quiet or as_json) as progress:
         report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
@@ -104,19 +104,20 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     if outcome.known:
         typer.echo(f"{name}: already imported; nothing was added")
         if options.changes_reading:
-            notify(
-                "already imported lines keep the options they were read with; "
-                "to read them with others, import the file into a new log"
-            )
+            notify("Options do not change what was imported before; to read it differently, import it into a new log")
         return
     new_lines_only = ", only what is new since it was imported before" if outcome.grown else ""
     typer.echo(
-        f"{name} ({file.format}){new_lines_only}: {file.lines} lines, {file.used} used{_dropped_counts(file.dropped)}"
+        f"{name} ({file.format}){new_lines_only}: {counted(file.lines, 'line')}, {file.used:,} used"
+        f"{_dropped_counts(file.dropped)}"
     )
     if outcome.new_key:
-        notify("the key was gone; a new one was made, so people of earlier imports count as others")
+        notify("The key was missing, so a new one was made: people from earlier imports count as different people")
     if file.out_of_order:
-        notify(f"{file.out_of_order} lines are earlier than the line before them; they were put in order")
+        notify(
+            f"{counted(file.out_of_order, 'line')} {'was' if file.out_of_order == 1 else 'were'} earlier than the line "
+            "before and put in order"
+        )
     for example in outcome.examples[:MAX_EXAMPLES]:
         shape = f" (shown masked: {example.shape})" if example.shape else ""
         notify(f"  {name}: line {example.line}: {_reason(DESCRIPTIONS[example.why])}{shape}")

@@ -28,7 +28,7 @@ from lycosa.run.open import has_personal_pages
 from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import output_file
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
@@ -276,7 +276,8 @@ def learn_topics(
         print_json({"taxonomy": str(out), "topics": results})
         return
     for topic, pages in examples.items():
-        typer.echo(f"{visible(topic, 40):40}{len(pages):7} examples, {accuracy[topic]:6.1%} recognised correctly")
+        examples_of_topic = counted(len(pages), "example")
+        typer.echo(f"{visible(topic, 40):40}{examples_of_topic:>16}, {accuracy[topic]:6.1%} recognised correctly")
 
 
 def _facts_as_json(facts: TopicFacts) -> dict[str, object]:
@@ -294,7 +295,7 @@ def _facts_as_json(facts: TopicFacts) -> dict[str, object]:
 
 
 def _summary_line(facts: TopicFacts) -> str:
-    parts = [f"{facts.name}: {facts.pages} pages, {facts.portals} of them portals"]
+    parts = [f"{facts.name}: {counted(facts.pages, 'page')}, {counted(facts.portals, 'portal')} among them"]
     if facts.dead:
         parts.append(f"{facts.dead} dead")
     parts.append(f"drawn {datetime.fromtimestamp(facts.drawn_at):%Y-%m-%d %H:%M} ({facts.reach})")

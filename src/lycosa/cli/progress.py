@@ -130,7 +130,7 @@ class Progress:
     def _line(self) -> str:
         stats = self._stats
         pages, scores, unit, url = stats.pages, stats.scores, stats.unit, stats.url
-        noun = unit.removesuffix("s") if stats.target == 1 else unit
+        noun = unit.removesuffix("s") if (pages if stats.target is None else stats.target) == 1 else unit
         of_target = f" of {stats.target}" if stats.target is not None else ""
         parts = [
             f"{pages}{of_target} {noun}",

@@ -117,9 +117,9 @@ def _result_lines(result: RefreshResult) -> list[str]:
     refused = f"; {result.refused} not requested, as their addresses are private" if result.refused else ""
     lines = [
         f"{'Stopped' if result.stopped == INTERRUPTED else 'Done'}: {result.stopped}",
-        f"{counted(result.requests, 'request')} with a budget of {counted(result.budget, 'URL')}: "
-        f"{counted(result.looked_at, 'page')} looked at ({', '.join(look_counts)}), "
-        f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
+        f"{counted(result.requests, 'request')} (budget: {counted(result.budget, 'URL')}): "
+        f"{counted(result.looked_at, 'page')} rechecked ({', '.join(look_counts)}), "
+        f"{result.new} new, {counted(result.led_nowhere, 'link')} without a page{refused}; "
         f"{counted(result.pages, 'page')} in all",
     ]
     for kind, pages, count in (

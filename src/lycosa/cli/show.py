@@ -18,6 +18,7 @@ from lycosa.run.overview import Overview
 from lycosa.run.recall import RecallEstimate
 from lycosa.run.review import SampleResult
 from lycosa.run.topic import TOPIC_HAS_CHANGED
+from lycosa.vocabulary.records import skip_counts
 from lycosa.vocabulary.text import counted, visible
 
 from .options import Json, Name, command, print_json
@@ -104,7 +105,7 @@ def _lines(name: str, overview: Overview) -> list[str]:
         ("waiting", counted(overview.waiting, "URL")),
         ("outcomes", _counts(overview.outcomes, _OUTCOMES_SHOWN)),
         *(("left out", str(omission)) for omission in overview.left_out),
-        ("skipped", _counts(facts.skipped)),
+        ("skipped", _counts(skip_counts(facts.skipped))),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),
     ]

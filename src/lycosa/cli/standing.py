@@ -51,10 +51,10 @@ def import_(
 
 @app.command("show")
 def show(
-    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="What the lists say of this page.")] = None,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="What the lists say about this page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the imported lists. With a URL, what they say of the page, its host and its domain."""
+    """Show the imported lists. With a URL, what they say about the page, its host and its domain."""
     table = AuthorityTable.load(authority_file())
     if url is not None:
         page_url = checked_url(url if "://" in url else f"https://{url}")

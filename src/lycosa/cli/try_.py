@@ -48,7 +48,7 @@ def try_(
         url, name = str(name), Path(url)  # in the order of all other commands
     completed_url = url_of_bare_host(url)  # None if it was given with its scheme
     if completed_url is not None:
-        notify(f"{url!r} is taken for {completed_url}")
+        notify(f"{url!r} is read as {completed_url}")
     page_url, settings = completed_url or checked_url(url), settings_of(options)
     with _collection_folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
         recipe = changed_recipe(polite_recipe(folder, notify=notify), options)

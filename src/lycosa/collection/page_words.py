@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import Codes, Url
 from .schema import sql_url_test
 
 WORDS_FILE = "words.sqlite"
-MAX_CACHED_PAGES = 20_000  # the latest pages, some 6 KB each
+MAX_CACHED_PAGES = 20_000  # the latest pages, some 8 KB each
 _SCHEMA = """
 CREATE TABLE counts (number INTEGER PRIMARY KEY, at REAL NOT NULL, codes BLOB, counts BLOB, vector BLOB);
 CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL, counts BLOB);

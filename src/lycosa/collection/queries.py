@@ -459,6 +459,26 @@ class Queries:
         sql = "SELECT url, outcome, max(rowid) FROM fetches WHERE settled AND NOT again GROUP BY url"
         return ((url, outcome) for url, outcome, _ in self._rows(tuple[CheckedUrl, Outcome, int], sql))
 
+    def unanswered(self, *, max_visits: int, before_last_run: bool) -> list[tuple[Url, RecordLocation]]:
+        """The URLs whose last visit got no answer, such as for want of a network, each with the place of that visit in
+        the archive; oldest first. Refresh fetches are excluded.
+
+        max_visits: URLs that were visited more often are left out.
+        before_last_run: whether visits since the start of the last run are left out.
+        """
+        is_visit, is_unanswered = "settled AND NOT again", "status IS NULL AND outcome IN (?, ?)"
+        sql = (
+            "SELECT url, file, place, length FROM (SELECT *, max(rowid) AS latest, count(*) AS visits FROM fetches"
+            f" WHERE {is_visit} AND url IN (SELECT url FROM fetches WHERE {is_visit} AND {is_unanswered}) GROUP BY url)"
+            f" WHERE {is_unanswered} AND visits <= ? AND file IS NOT NULL"
+        )
+        if before_last_run:
+            sql += " AND at < (SELECT runs.at FROM runs ORDER BY runs.rowid DESC LIMIT 1)"
+        outcomes = (Outcome.FAILED.value, Outcome.BUSY.value)
+        values = (*outcomes, *outcomes, max_visits)
+        rows = self._rows(tuple[CheckedUrl, str, Count, Count], f"{sql} ORDER BY latest", *values)
+        return [(url, RecordLocation(file, offset, length)) for url, file, offset, length in rows]
+
     def known_urls(self) -> Iterator[Url]:
         """Every URL that was fetched, skipped or used as an example."""
         return (url for table in ("fetches", "skips", "examples") for url in self._urls(f"SELECT url FROM {table}"))

@@ -188,7 +188,11 @@ class MemoryFrontier:
 
     def is_known(self, url: Url) -> bool:
         """Whether a URL waits, is in flight, or is settled."""
-        return url in self._waiting or url in self._in_flight or self.is_settled(url) or self._is_spilled(url)
+        return self.is_settled(url) or self.is_waiting(url)
+
+    def is_waiting(self, url: Url) -> bool:
+        """Whether a URL waits or is in flight; one that was settled may do so once more."""
+        return url in self._waiting or url in self._in_flight or self._is_spilled(url)
 
     def _is_spilled(self, url: Url) -> bool:
         return self._spilled is not None and hash(url) in self._spilled.waiting

@@ -217,7 +217,7 @@ def user_hash_function(key_file: Path) -> Callable[[bytes], bytes]:
     except OSError as error:
         raise LycosaError(f"cannot use the key {key_file}: {error.strerror}; give access or room") from None
     if len(key) != KEY_BYTES:
-        raise UsageError(f"{key_file} is not the key of a log; put the right one back, or delete it to begin anew")
+        raise UsageError(f"{key_file} is not the key of a log; put the right one back, or delete it to start over")
     return partial(_keyed_hash, key)
 
 

@@ -30,7 +30,7 @@ class Example(Struct, frozen=True):
 def read_examples(path: Path, *, notify: Callable[[str], None] = lambda line: None) -> list[Example]:
     """The examples in a file; blank lines and lines that begin with # are skipped.
 
-    notify: called with a message for each host name that is taken for a URL, and if entries are left out.
+    notify: called with a message for each host name that is read as a URL, and if entries are left out.
     """
     listed = read_url_file(path, "examples")
     if listed.left_out:
@@ -64,7 +64,7 @@ def _example(path: Path, line: NumberedLine, notify: Callable[[str], None]) -> E
         return Example("text", text, number)
     url = url_of_bare_host(text, or_file=True)
     if url is not None:
-        notify(f"{path}:{number}: {_quoted(text)} is taken for {url}")
+        notify(f"{path}:{number}: {_quoted(text)} is read as {url}")
         return Example("url", url, number)
     hint = f"; if it is a host, write its scheme: http://{text}" if _HOST_AND_PORT.fullmatch(text) else ""
     raise RecipeError(

@@ -18,6 +18,7 @@ checkpoints        decides when they are saved
 stored_pages       pages and their terms, from the archive
 first_visits       visits reduced to links and words, for re-ranking
 reranker           re-ranks the frontier by the archive or by new scores
+unanswered         queues once more what got no answer in earlier runs
 forgotten          the names of what was forgotten
 removal            removes what was forgotten from all files
 

@@ -102,7 +102,7 @@ def _check_topics(plan: AtlasPlan, taxonomy: Taxonomy | None, collections: Seque
         if topic in (*known_topics, AUTO, NONE):
             continue
         if taxonomy is None:
-            raise UsageError(f"without --taxonomy, nothing tells which pages are on {topic!r}; give one")
+            raise UsageError(f"Lycosa cannot know which pages are on {topic!r}; give --taxonomy")
         raise UsageError(f"the taxonomy has no topic {topic!r}; it has {', '.join(taxonomy.topics[:20])}")
 
 

@@ -136,7 +136,7 @@ class Status:
     def limit_reached(self, budget: Budget) -> str:
         """The limit of the whole collection that was reached; empty if none."""
         if budget.pages is not None and self.pages >= budget.pages:
-            return f"the collection has {counted(self.pages, 'page')}, as asked"
+            return f"{counted(self.pages, 'page')}, as requested"
         if budget.bytes is not None and self.bytes_kept >= budget.bytes:
             return f"the pages have {self.bytes_kept} bytes"
         return ""
@@ -456,7 +456,7 @@ class _Fetches:
         status = self._status
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
-            status.stop(f"{limit}, and nothing is left to see again" if limit else self._crawl.empty_frontier_reason())
+            status.stop(f"{limit}, and nothing is left to recheck" if limit else self._crawl.empty_frontier_reason())
         elif ready_at - self._clock.now() > MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             hosts = "all remaining hosts asked to wait or cannot be reached"
@@ -478,11 +478,11 @@ class _Fetches:
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:
             status.stop(
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
-                "(--dry-after 0 goes on all the same)"
+                "(use --dry-after 0 to continue anyway)"
             )
         elif budget.recall is not None and (estimate := self._crawl.recall()) and estimate.reaches(budget.recall):
             status.stop(
-                f"the recall is {budget.recall:g} or more, as asked: {estimate.found} relevant pages were found, "
+                f"recall is {budget.recall:g} or more, as requested: {estimate.found} relevant pages were found, "
                 f"and some {estimate.relevant_left:.0f} are left within reach"
             )
         return bool(status.stop_reason)

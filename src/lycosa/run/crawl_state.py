@@ -43,6 +43,7 @@ from .steering import Steering, read_steering
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
+from .unanswered import UnansweredUrls
 
 # Seconds; a hold is a time before which a host gets no request, and shorter ones are neither saved nor shown.
 MIN_REPORTED_HOLD = 10.0
@@ -103,6 +104,12 @@ class CrawlState:
                 forgotten=read_forgotten(folder),
                 quotas=self.settings.quotas,
                 blocked=self._steering.blocked,
+            )
+            self._unanswered = UnansweredUrls(
+                collection,
+                admission=self._admission,
+                frontier=lambda: self.frontier,
+                retries=recipe.requests.retries,
             )
             totals = catalog.totals()
             self.status = Status(
@@ -232,6 +239,7 @@ class CrawlState:
     def _observe(self, visit: Visit) -> None:
         self.status.add(visit)
         self._recall.add(visit)
+        self._unanswered.observe(visit)
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
         elif visit.page is not None and visit.is_kept:
@@ -240,7 +248,7 @@ class CrawlState:
     # ------------------------------------------------------------ runs
 
     def begin_run(self, run: RunStart) -> list[str]:
-        """Applies and saves the settings of a run, and queues its seeds.
+        """Applies and saves the settings of a run, and queues its seeds and what got no answer in earlier runs.
 
         Returns the changes for which the frontier must be re-ranked.
         """
@@ -251,6 +259,7 @@ class CrawlState:
         changes += self._save_settings(run)
         offer_all = self._save_skip_limits() or bool(changes)
         self._queue_seeds(run, offered_before=frozenset() if offer_all else earlier_seeds)
+        self._unanswered.begin_run()
         return changes
 
     def _add_seeds(self, run: RunStart) -> None:
@@ -377,6 +386,10 @@ class CrawlState:
         if not due:
             return "no"
         return "by scores" if due == _BY_SCORES else "from history"
+
+    def queue_unanswered(self) -> None:
+        """Queues again what got no answer in earlier runs, after a re-ranking has emptied the frontier."""
+        self._unanswered.queue_first()
 
     def mark_reranked(self) -> None:
         """Notes in the catalog that the frontier was re-ranked."""

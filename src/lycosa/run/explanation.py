@@ -8,8 +8,8 @@ from lycosa.collection.rows import FetchRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.standing.authority import AuthorityTable
 from lycosa.user_config import authority_file
-from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url, skip_in_words
+from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, was_requested
 
 from .forgotten import is_forgotten, read_forgotten
@@ -91,7 +91,7 @@ def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
     named = list(dict.fromkeys(seeds))
     explanations = [f"{visible(seed, 200)}: {', '.join(_outcomes(collection, seed))}" for seed in named[:_MAX_SEEDS]]
     if len(named) > _MAX_SEEDS:
-        explanations.append(f"and {len(named) - _MAX_SEEDS:,} more seeds")
+        explanations.append(f"and {counted(len(named) - _MAX_SEEDS, 'more seed')}")
     return "; ".join(explanations)
 
 
@@ -106,7 +106,7 @@ def _outcomes(collection: Collection, seed: Url) -> Iterator[str]:
         fetches = catalog.fetches(url)
         if not fetches:
             skip = catalog.skip(url)
-            yield f"not fetched ({skip.reason})" if skip else "not fetched yet"
+            yield f"not fetched ({skip_in_words(skip.reason)})" if skip else "not fetched yet"
             return
         last = fetches[-1]
         left_out = LeftOut.parse(last.left_out)

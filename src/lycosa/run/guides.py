@@ -59,7 +59,7 @@ class Guide(Generic[G]):
                 self.active = self._find(reference, strategy)
             except LycosaError as error:
                 self.active = None
-                self._notify(f"going on without the {self._kind} of the run before: {error}")
+                self._notify(f"continuing without the {self._kind} of the last run: {error}")
         self.reference = reference if self.active else None
 
     def wrap(self, strategy: Strategy) -> Strategy:

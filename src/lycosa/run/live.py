@@ -161,18 +161,18 @@ class LiveCrawl(Visits):
 
 def describe_target_result(target: RelevanceTarget) -> str:
     """Whether the relevance target was met, in one line."""
-    pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
     recent_relevance = target.recent_relevance or 0.0
-    recent = f"{pages} of relevance {recent_relevance:.2f} on average"
+    pages = f"the last {len(target)} pages have a mean" if len(target) > 1 else "the last page has a"
+    recent = f"{pages} relevance of {recent_relevance:.2f}"
     if not target.is_attainable and recent_relevance < target.target:
-        return f"target {target.target:g} was out of reach: {recent}, so links were followed by relevance alone"
+        return f"target {target.target:g} was out of reach: {recent}, so links were ranked by relevance alone"
     if not target.is_attainable:
         return (
             f"target {target.target:g}: {recent}; the waiting links are below it, "
-            "so links were followed by relevance alone"
+            "so links were ranked by relevance alone"
         )
     if target.alpha == 0.0:
-        return f"target {target.target:g}: {recent}, so links were followed by importance alone"
+        return f"target {target.target:g}: {recent}, so links were ranked by importance alone"
     return (
         f"target {target.target:g}: {recent}; relevance weighs {target.alpha:.2f}, importance {1.0 - target.alpha:.2f}"
     )
@@ -231,8 +231,8 @@ class LiveRun:
         self._notify_default_strategy()
         if dropped := session.limits_dropped(recipe.scope):
             session.notify(
-                f"the last run was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
-                f"[scope] in {session.folder / FILE_NAME} for all"
+                f"The last run's limits ({', '.join(dropped)}) do not apply now: flags apply to one run. To keep them, "
+                f"put them into [scope] of {session.folder / FILE_NAME}"
             )
         self.begin(
             RunStart(
@@ -256,7 +256,9 @@ class LiveRun:
         session = self._session
         strategy, used = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
         if strategy == DEFAULT_STRATEGY and strategy not in used and used and used[-1] in STRATEGIES:
-            session.notify(f"strategy {strategy}, the default, instead of {used[-1]}; --strategy {used[-1]} keeps it")
+            session.notify(
+                f"Using the default strategy, {strategy}; the last run used {used[-1]} (--strategy {used[-1]} keeps it)"
+            )
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the current model."""

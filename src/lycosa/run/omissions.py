@@ -58,7 +58,7 @@ def _pages(omissions: Omissions) -> Iterator[Omission]:
     yield Omission(
         "language",
         sum(languages.values()),
-        f"{counted(sum(languages.values()), 'page')} not kept, as in another language ({_most_frequent(languages)})",
+        f"{counted(sum(languages.values()), 'page')} not kept: in another language ({_most_frequent(languages)})",
         f"--language CODE, once for each, or languages in [scope] of {FILE_NAME}, keeps them",
     )
     yield Omission("other reasons", others, f"{counted(others, 'page')} not kept", "lycosa explain NAME URL says why")
@@ -106,7 +106,7 @@ def _incomplete(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
     yield Omission(
         "needs JavaScript",
         omissions.needs_script,
-        f"{counted(omissions.needs_script, 'page')} with scripts and hardly any text, which a browser may show more of",
+        f"{counted(omissions.needs_script, 'page')} with scripts and hardly any text; a browser may show more",
         "Lycosa runs no JavaScript",
     )
     others, possessive = ("another", "its") if omissions.near_duplicates == 1 else ("others", "their")
@@ -136,21 +136,21 @@ def _links(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
         quota,
         f"{counted(quota, 'link')} skipped, as {'its host or site has' if quota == 1 else 'their hosts or sites have'}"
         " as many pages as they may",
-        "a higher --per-host or --per-site goes on",
+        "raise --per-host or --per-site to fetch more",
     )
     yield Omission(
         "traps",
         trap,
         f"{counted(trap, 'link')} skipped, as {'it looks like a trap' if trap == 1 else 'they look like traps'}"
         " for crawlers",
-        f"[traps] of {FILE_NAME} has the limits",
+        f"[traps] in {FILE_NAME} sets the limits",
     )
     yield Omission(
         "crowded sites",
         crowded,
-        f"{counted(crowded, 'link')} left aside, as {'its site has' if crowded == 1 else 'their sites have'} too many"
-        " hosts or URLs for the pages kept of them",
-        f"site_hosts and site_urls in [traps] of {FILE_NAME} are the limits",
+        f"{counted(crowded, 'link')} set aside: {'its site has' if crowded == 1 else 'their sites have'} too many hosts"
+        " or URLs for the number of pages kept",
+        f"site_hosts and site_urls in [traps] of {FILE_NAME} set the limits",
     )
     yield Omission(
         "evicted",

@@ -67,12 +67,13 @@ class FetchOptions(RequestOptions, total=False):
     per_address: Annotated[
         int | None,
         Flag(
-            "Most concurrent requests to one address or registered domain; 0: no limit. [4; with --delay 0 none]",
+            "Maximum concurrent requests to one address or registered domain; 0: no limit. "
+            "[4; no limit with --delay 0]",
             "N",
             min=0,
         ),
     ]
-    concurrency: Annotated[int | None, Flag("Number of fetches at the same time.", "N", min=1)]
+    concurrency: Annotated[int | None, Flag("Number of simultaneous fetches.", "N", min=1)]
 
 
 class ScopeOptions(TypedDict, total=False):
@@ -83,16 +84,16 @@ class ScopeOptions(TypedDict, total=False):
         Flag("Only this host and its subdomains. Repeatable.", "HOST", "--include-host", parse=hosts_in),
     ]
     exclude_hosts: Annotated[
-        Sequence[str], Flag("Not this host. Repeatable.", "HOST", "--exclude-host", parse=hosts_in)
+        Sequence[str], Flag("Skip this host. Repeatable.", "HOST", "--exclude-host", parse=hosts_in)
     ]
     urls: Annotated[Sequence[str], Flag("Only URLs like 'https://*/wiki/*'. Repeatable.", "PATTERN", "--include-url")]
-    exclude_urls: Annotated[Sequence[str], Flag("No URLs like '*/login*'. Repeatable.", "PATTERN", "--exclude-url")]
+    exclude_urls: Annotated[Sequence[str], Flag("Skip URLs like '*/login*'. Repeatable.", "PATTERN", "--exclude-url")]
     stay: Annotated[bool, Flag("Stay on the sites of the seeds.")]
     languages: Annotated[
         Sequence[str],
         Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
     ]
-    keep_noindex: Annotated[bool, Flag("Also keep pages that ask not to be kept, as on sites of your own.")]
+    keep_noindex: Annotated[bool, Flag("Also keep pages marked noindex, for example on your own sites.")]
 
 
 class CrawlOptions(FetchOptions, ScopeOptions, total=False):
@@ -109,7 +110,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     stop_at_recall: Annotated[
         float | None,
         Flag(
-            "Stop when this share (above 0, up to 1) of the relevant pages within reach was very likely found.",
+            "Stop when this share (above 0, up to 1) of the relevant pages within reach has very likely been found.",
             "SHARE",
             "--stop-at-recall",
             parse=lambda text, flag: _positive_share(text, flag),
@@ -147,7 +148,7 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     target: Annotated[
         float | None,
         Flag(
-            "Mean relevance to keep up; beyond it, importance decides. 1: the topic alone decides.",
+            "Keep the mean relevance at SHARE or more; above that, prefer important pages. 1: relevance only.",
             "SHARE",
             min=0,
             max=1,
@@ -266,7 +267,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     if map_.atlas:
         check_takes_map(strategy)
     elif "map" in entry.needs or map_ != Map():
-        raise UsageError(f"there is no map to go by; name the atlas it is in with {flag_of('atlas')}")
+        raise UsageError(f"no map given; name its atlas with {flag_of('atlas')}")
     log = _with_options(
         recipe.logs,
         file=_absolute(given.get("logs")),
@@ -276,10 +277,8 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
     if log.file:
         check_takes_log(strategy)
     elif "log" in entry.needs or log != Logs():
-        reason = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
-        raise UsageError(
-            f"{reason}there is no access log; name one, as lycosa logs import makes it, with {flag_of('logs')}"
-        )
+        reason = f"the strategy {strategy} needs an access log: " if "log" in entry.needs else ""
+        raise UsageError(f"{reason}no access log given; name one, made by lycosa logs import, with {flag_of('logs')}")
     contact = checked_contact(given.get("contact") or "", flag_of("contact")) or recipe.contact or user_contact()
     return replace(
         recipe,

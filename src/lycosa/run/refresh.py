@@ -24,7 +24,7 @@ from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Observation, expected_changes, history_of, policy_for
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
-from lycosa.vocabulary.text import quoted
+from lycosa.vocabulary.text import counted, quoted
 from lycosa.vocabulary.urls import host_of
 
 from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
@@ -212,9 +212,9 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     """The plan; UsageError for wrong values."""
     plan = RefreshPlan(budget, policy or DEFAULT_POLICY, DEFAULT_EXPAND if expand is None else expand)
     if plan.budget < 1:
-        raise UsageError(f"a budget of {plan.budget} requests fetches nothing; give 1 or more")
+        raise UsageError(f"a budget of {counted(plan.budget, 'request')} fetches nothing; give 1 or more")
     if plan.budget > MAX_REQUESTS:
-        raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MAX_REQUESTS} or less")
+        raise UsageError(f"a budget of {counted(plan.budget, 'request')} is never used up; give {MAX_REQUESTS} or less")
     if not 0.0 <= plan.expand <= 1.0:
         raise UsageError(f"expand is a share from 0 (only pages seen before) to 1 (only new ones), not {plan.expand:g}")
     policy_for(plan.policy)
@@ -292,13 +292,9 @@ class Refresh(Visits):
     def require_an_answer(self) -> None:
         """Raises NobodyAnsweredError if no request was answered, unless the refresh was interrupted."""
         status, counts = self._session.status, self._session.status.fetch_counts
-        if counts.fetches and not counts.answers and status.stop_reason != INTERRUPTED:
-            trouble = f" ({counts.latest_failure})" if counts.latest_failure else ""
-            if self.tally.counts[Change.REFUSED] == counts.fetches:
-                raise NobodyAnsweredError(f"nobody was asked, every address was refused{trouble}; {ALLOW_PRIVATE_HINT}")
-            raise NobodyAnsweredError(
-                f"nobody answered: all {counts.fetches} fetches failed{trouble}; is the network up?"
-            )
+        if status.stop_reason != INTERRUPTED and (reason := counts.why_unanswered()):
+            advice = ALLOW_PRIVATE_HINT if counts.are_all_refused else "is the network up?"
+            raise NobodyAnsweredError(f"{reason}; {advice}")
 
     def _random_seed(self) -> int:
         """A random seed that differs between runs and is reproducible."""

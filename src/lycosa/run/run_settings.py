@@ -65,7 +65,7 @@ class RunSettings(Struct, frozen=True):
         """The settings that a run records at its start."""
         strategy, options = _permitted_strategy(run.strategy, run.options or {}, recipe, notify)
         utility = utility_for(strategy, _utility_of(run.utility))
-        return cls(strategy, options, utility, _scope_of(run.scope), _quotas_of(run.quotas or None))
+        return cls(strategy, options, utility, scope_of(run.scope), _quotas_of(run.quotas or None))
 
     def run(
         self, at: float, *, refresh: JsonValue, map_: JsonValue, access_log: JsonValue, rank_lists_digest: str
@@ -101,16 +101,7 @@ class RunSettings(Struct, frozen=True):
 
     def limits_dropped(self, scope: Scope) -> list[str]:
         """The limits of this scope that another one lacks, as flags."""
-        before, dropped = self.scope, list[str]()
-        for option, old_limits, new_limits in (
-            ("hosts", before.hosts, scope.hosts),
-            ("exclude_hosts", before.exclude_hosts, scope.exclude_hosts),
-            ("urls", before.urls, scope.urls),
-            ("exclude_urls", before.exclude_urls, scope.exclude_urls),
-            ("languages", before.languages, scope.languages),
-        ):
-            dropped += [f"{flag_of(option)} {quote(limit)}" for limit in old_limits if limit not in new_limits]
-        return dropped + [flag_of("stay")] * (before.stay_on_sites and not scope.stay_on_sites)
+        return limits_as_flags(self.scope, unless_in=scope)
 
     def empty_frontier_reason(self, skipped: int) -> str:
         """The stop reason when the frontier is empty; `skipped` is the number of links skipped because of a quota."""
@@ -126,8 +117,22 @@ class RunSettings(Struct, frozen=True):
         flags = " or ".join(flag_of(option) for _, option, _ in bounds)
         return (
             f"nothing is left to fetch within the quotas of pages ({limits}), for which {counted(skipped, 'link')} "
-            f"{'was' if skipped == 1 else 'were'} skipped; a higher {flags} goes on"
+            f"{'was' if skipped == 1 else 'were'} skipped; raise {flags} to fetch more"
         )
+
+
+def limits_as_flags(scope: Scope, *, unless_in: Scope) -> list[str]:
+    """The limits of a scope that another one lacks, as flags."""
+    flags, other = list[str](), unless_in
+    for option, limits, other_limits in (
+        ("hosts", scope.hosts, other.hosts),
+        ("exclude_hosts", scope.exclude_hosts, other.exclude_hosts),
+        ("urls", scope.urls, other.urls),
+        ("exclude_urls", scope.exclude_urls, other.exclude_urls),
+        ("languages", scope.languages, other.languages),
+    ):
+        flags += [f"{flag_of(option)} {quote(limit)}" for limit in limits if limit not in other_limits]
+    return flags + [flag_of("stay")] * (scope.stay_on_sites and not other.stay_on_sites)
 
 
 def _permitted_strategy(
@@ -140,7 +145,7 @@ def _permitted_strategy(
             if options:  # a strategy without any is made when it is needed
                 find_strategy(strategy)(**check_options(strategy, options))
         except UsageError as error:
-            notify(f"going on without the options of the run before: {error}")
+            notify(f"continuing without the options of the last run: {error}")
             return strategy, {}
         return strategy, options
     notify(
@@ -162,7 +167,8 @@ def _utility_of(saved: JsonValue) -> UtilityOptions:
         return UtilityOptions()
 
 
-def _scope_of(saved: JsonValue) -> Scope:
+def scope_of(saved: JsonValue) -> Scope:
+    """The scope that a run has saved; none if invalid."""
     try:
         return msgspec.convert(saved or {}, Scope)
     except msgspec.ValidationError:

@@ -22,7 +22,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.hosts import is_private, why_url_refused
 from lycosa.vocabulary.records import REQUEST_FAILURES, Fetch, Host, Outcome, Skip, Url, Visit
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import host_of, hostname_of, join, normalise, origin_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.outcomes import outcome_in_words
@@ -119,7 +119,7 @@ class _Client:
         for _ in range(_MAX_POSTPONED):
             wait = self.not_before.get(host, 0.0) - self.clock.now()
             if wait > _MAX_WAIT:
-                raise _SourceFailedError(f"{host} has asked to wait for {wait / 60:.0f} minutes")
+                raise _SourceFailedError(f"{host} has asked to wait for {counted(max(1, round(wait / 60)), 'minute')}")
             await self.clock.sleep_until(self.not_before.get(host, 0.0))
             fetch = await self.web.fetch_any_type(url, limit=MAX_BYTES)
             self.release(host, self.clock.now())

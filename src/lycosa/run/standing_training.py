@@ -148,7 +148,7 @@ class StandingTrainer:
         authority = self._session.state.strategy_factory.authority
         if is_first and authority is not None:
             lists = ", ".join(each.name for each in authority.sources)
-            notify(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
+            notify(f"Importance also uses site ranks from {lists} ({counted(len(authority), 'rank')})")
         if not _source_name(source):
             if is_first:
                 notify(_BUILT_IN)

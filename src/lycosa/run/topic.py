@@ -373,7 +373,7 @@ class TopicJudge:
             model = find_trainer(self._topic.model).from_plain(saved.model)
         except UNUSABLE_MODEL as error:
             if not self._is_unusable:
-                self._notify(f"the model of the topic is to be trained again: {visible(str(error))}")
+                self._notify(f"The topic model has to be retrained: {visible(str(error))}")
             self._is_unusable = True
             return None
         self.rounds = saved.rounds
@@ -453,7 +453,7 @@ class TopicJudge:
     def warnings(self, find_page: FindPage) -> Iterator[str]:
         """Warnings about the examples, one a line."""
         for value in self.examples.contradictory:
-            yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
+            yield f"{visible(value, 200)} is listed as both good and bad, so it is ignored"
         text = self._topic.text
         good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
         if text and not self.words and good:  # without examples, no model can be made, which says why
@@ -542,6 +542,6 @@ def _template_warnings(good: Sequence[Page]) -> Iterator[str]:
     shares = [len(a & b) / len(a | b) for a, b in combinations(words, 2)]
     if (share := sum(shares) / len(shares)) >= _SAME_TEMPLATE:
         yield (
-            f"the examples have {share:.0%} of their words in common, as pages of one template do: pages of that site "
-            "that are off the topic (--negatives) tell the topic from the template"
+            f"the examples have {share:.0%} of their words in common, as pages of one template do: add off-topic "
+            "pages of that site (--negatives), so that the model can tell topic and template apart"
         )

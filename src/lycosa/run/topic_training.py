@@ -274,8 +274,8 @@ class TopicTrainer:
             return
         unknown = self._crawled.missing_words(session.topic.words_as_written())
         if unknown:
-            words = ", ".join(f"“{word}”" for word in unknown[:_MAX_WORDS_NAMED])
-            session.notify(f"on none of the pages: {words} of the topic; other words or examples may find more")
+            words = ", ".join(f'"{word}"' for word in unknown[:_MAX_WORDS_NAMED])
+            session.notify(f"Topic words found on no page: {words}. Other words or examples may help")
 
     def _train_on_crawl(self) -> None:
         session = self._session

@@ -13,6 +13,7 @@ from lycosa.strategies import Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue, Page
+from lycosa.vocabulary.text import quoted
 
 from .guides import recorded_reference, require_unchanged
 from .taxonomies import load_taxonomy
@@ -101,7 +102,8 @@ def _topic_of(atlas: Atlas, topic: str, path: Path) -> str:
     if topic in topics:
         return topic
     if not topics:
-        raise UsageError(f"the atlas {path} has no map in it; draw one with: lycosa map build NAME --out {path}")
+        build = f"lycosa map build NAME --out {quoted(path)}"
+        raise UsageError(f"the atlas {path} has no map in it; draw one with: {build}")
     if not topic and len(topics) == 1:
         return next(iter(topics))
     problem = f"has no map for {topic!r}" if topic else "has maps for several topics"

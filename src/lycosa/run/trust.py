@@ -141,9 +141,9 @@ def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) 
         return recipe
     if notify is not None:
         notify(
-            f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} of its {FILE_NAME} is not"
-            " heeded: it is less polite than the default, or speaks for somebody else; look at it, and if you want"
-            f" that: lycosa trust {quoted(folder)}"
+            f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} in its {FILE_NAME} ignored:"
+            " less polite than the default, or another person's contact. Check it; to use it:"
+            f" lycosa trust {quoted(folder)}"
         )
     requests, default = recipe.requests, Requests()
     limit = requests.address_limit  # requests in flight to one IP address; None for no limit

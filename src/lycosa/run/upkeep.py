@@ -13,6 +13,7 @@ from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import JsonValue, Url
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import host_of, hostname_of, normalise, url_and_host_spellings, without_final_dot
 
 from . import steering
@@ -60,11 +61,11 @@ def rebuild(folder: Path, *, clock: Clock, notify: Notify) -> int:
             notify(TOPIC_HAS_CHANGED)
         for file, records in session.collection.archive.unreadable_records.items():
             notify(
-                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them,"
-                " or another program; import its pages with: lycosa import"
+                f"{counted(records, 'record')} {'was' if records == 1 else 'were'} left unread in {file}: written by a "
+                "newer Lycosa or another program; import its pages with: lycosa import"
             )
         for file, size in session.collection.archive.damaged_bytes.items():
-            notify(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
+            notify(f"{size:,} bytes of {file} are damaged and unreadable; restore the file from a copy if you have one")
         return session.status.pages
 
 

@@ -568,7 +568,7 @@ class Screens:
 
 
 _LABEL_MESSAGES = {  # by the effect of a label
-    "learnt": "Saved. The model has learnt from it, and the pages are judged again.",
+    "learnt": "Saved. Model retrained; pages re-scored.",
     "waits": "Saved. The next crawl trains the model with it.",
 }
 

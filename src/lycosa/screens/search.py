@@ -194,7 +194,10 @@ def _hit_of_row(collection: Collection, row: PageRow, labels: Mapping[Url, str])
 def _facets(pages: Sequence[ShortPageRow], labels: Mapping[Url, str], now: float) -> list[Facet]:
     """The facets of some pages, with counts of their values."""
     period_starts = {period: moment_of(period, now=now) for period in PERIODS}
-    scores = {name: [getattr(page, name) or 0.0 for page in pages] for name in ("relevance", "standing")}
+    scores = {
+        name: [score for page in pages if (score := getattr(page, name)) is not None]
+        for name in ("relevance", "standing")
+    }
     found = [
         ("host", "Hosts", _most_common(page.host for page in pages)),
         ("language", "Languages", _most_common(page.language for page in pages)),

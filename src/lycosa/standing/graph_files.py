@@ -60,7 +60,7 @@ def read_graph_in_links(path: Path) -> dict[Url, int]:
     """The number of in-links of each URL of a graph, whose nodes must be named by URLs."""
     graph = read_graph(path)
     if not isinstance(graph.names, tuple):
-        raise RecipeError(f"{path}: a graph of numbers, which tells nothing of pages; name one with URLs")
+        raise RecipeError(f"{path}: this graph has numbers only; give one with URLs")
     in_links: dict[Url, int] = {}
     for name, count in zip(graph.names, graph.in_degrees().tolist(), strict=True):
         if url := normalise(name):

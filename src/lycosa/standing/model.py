@@ -208,7 +208,7 @@ def learn(
     characteristic: number of characteristic terms of a page.
     """
     if not 1 <= characteristic <= MAX_CHARACTERISTIC_TERMS:
-        raise UsageError(f"characteristic terms are to be 1 to {MAX_CHARACTERISTIC_TERMS}, not {characteristic}")
+        raise UsageError(f"characteristic terms must be 1 to {MAX_CHARACTERISTIC_TERMS}, not {characteristic}")
     traffic_table = Traffic(traffic)
     containing: Counter[str] = Counter()
     words: list[tuple[Codes, Codes]] = []  # of each page, the codes (64-bit hashes) of its words and their counts

@@ -97,11 +97,11 @@ def _rows(path: Path, columns: str, first_names: set[str], second_names: set[str
             continue
         if len(fields) != 2:
             raise UsageError(
-                f"{path}:{line}: a line is to have two columns, {columns}, not {len(fields)}: {_short(text)}"
+                f"{path}:{line}: a line must have two columns, {columns}, not {len(fields)}: {_short(text)}"
                 "; put what has a comma in it between quotes"
             )
         if is_first and not any(character.isdigit() for character in fields[1]):
-            raise UsageError(f"{path}:{line}: the columns are to be {columns}, not {_short(text)}; correct them")
+            raise UsageError(f"{path}:{line}: the columns must be {columns}, not {_short(text)}; correct them")
         if count > MAX_ROWS:
             raise UsageError(f"{path}:{line}: more than {MAX_ROWS} lines; keep those that matter")
         yield line, fields[0], fields[1]

@@ -300,6 +300,46 @@ class SkipReason(StrEnum):
     FORGOTTEN = "forgotten"  # the user removed it from the collection
 
 
+_SKIPS_IN_WORDS = {
+    SkipReason.EVICTED: "dropped: too many waiting",
+    SkipReason.NOFOLLOW: "nofollow",
+    SkipReason.UNFOLLOWED: "on a copy or in another language",
+    SkipReason.REDIRECT: "too many redirects",
+    SkipReason.SCOPE: "out of scope",
+    SkipReason.QUOTA: "host or site quota",
+    SkipReason.TRAP: "looks like a trap",
+    SkipReason.SITE: "site too large",
+    SkipReason.FORGOTTEN: "forgotten",
+}
+
+
+def skip_in_words(why: str) -> str:
+    """Why a candidate was never fetched, given in the spelling of the catalog, in words for people.
+
+    >>> skip_in_words("scope: host excluded"), skip_in_words("unfollowed: on a page in language de")
+    ('out of scope: host excluded', 'on a page in language de')
+    """
+    reason, _, detail = why.partition(": ")
+    words = _SKIPS_IN_WORDS.get(reason, reason)  # type: ignore[call-overload]
+    if reason == SkipReason.UNFOLLOWED and detail:
+        return detail
+    return f"{words}: {detail}" if detail else words
+
+
+def skip_counts(skips: Mapping[str, int]) -> dict[str, int]:
+    """The number of skips by their reason in words, most frequent first; `skips` has the spelling of the catalog.
+
+    >>> skip_counts({"scope: host excluded": 1, "unfollowed: on a copy of a": 1, "unfollowed: on a copy of b": 1})
+    {'on a copy or in another language': 2, 'out of scope: host excluded': 1}
+    """
+    counts: dict[str, int] = {}
+    for why, count in skips.items():
+        is_unfollowed = why.startswith(SkipReason.UNFOLLOWED)  # its details differ from page to page
+        words = skip_in_words(SkipReason.UNFOLLOWED if is_unfollowed else why)
+        counts[words] = counts.get(words, 0) + count
+    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
 class Skip(Struct, frozen=True, gc=False):
     """A candidate that was never fetched, and why."""
 

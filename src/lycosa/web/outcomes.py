@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.records import REQUEST_FAILURES, Fetch, Outcome, Url
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import join
 
 Headers = tuple[tuple[str, str], ...]
@@ -192,6 +193,7 @@ class FetchCounts:
     def __init__(self) -> None:
         self.requests = 0  # sent, answered or not; without those for robots.txt
         self.not_sent = 0  # without a request: robots.txt forbids it or is unreachable, or the address is refused
+        self.refused = 0  # of these, those to an address that may not be connected to
         self.answers = 0  # fetches that a server answered, including by a robots.txt that forbids
         self.latest_failure = ""  # detail of the latest fetch without an answer
 
@@ -201,11 +203,23 @@ class FetchCounts:
 
     def stop_reason(self) -> str:
         """The stop reason of a run that was limited to so many fetches."""
-        others = (
-            f"; {self.not_sent} more were not, as robots.txt or the address was in the way" if self.not_sent else ""
-        )
-        made = "1 request was" if self.requests == 1 else f"{self.requests} requests were"
-        return f"{made} made, as asked{others}"
+        others = f"; {self.not_sent} more were not sent (robots.txt or a disallowed address)" if self.not_sent else ""
+        return f"{counted(self.requests, 'request')} made, as requested{others}"
+
+    def why_unanswered(self) -> str:
+        """Why no fetch was answered; empty if one was, or if there was none."""
+        if not self.fetches or self.answers:
+            return ""
+        trouble = f" ({self.latest_failure})" if self.latest_failure else ""
+        if self.are_all_refused:
+            return f"no host was contacted, every address was refused{trouble}"
+        failed = "the only fetch" if self.fetches == 1 else f"all {self.fetches:,} fetches"
+        return f"nobody answered: {failed} failed{trouble}"
+
+    @property
+    def are_all_refused(self) -> bool:
+        """Whether no connection was made, because every address was refused."""
+        return 0 < self.fetches == self.refused
 
     def count(self, fetch: Fetch) -> None:
         if fetch.outcome is Outcome.POSTPONED:
@@ -214,10 +228,16 @@ class FetchCounts:
             self.requests += 1
         else:
             self.not_sent += 1
-        if fetch.status is None and fetch.outcome in REQUEST_FAILURES:
-            self.latest_failure = fetch.detail
-        else:
+        self.refused += fetch.outcome is Outcome.REFUSED
+        if was_answered(fetch):
             self.answers += 1
+        else:
+            self.latest_failure = fetch.detail
+
+
+def was_answered(fetch: Fetch) -> bool:
+    """Whether a server answered, if only by a robots.txt that forbids the page."""
+    return fetch.status is not None or fetch.outcome not in REQUEST_FAILURES
 
 
 def was_requested(fetch: Fetch) -> bool:

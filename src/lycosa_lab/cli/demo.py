@@ -14,7 +14,7 @@ import typer
 
 from lycosa import api
 from lycosa.cli.crawl_display import run_and_show
-from lycosa.cli.options import program
+from lycosa.cli.options import command
 from lycosa.cli.progress import Progress
 from lycosa.recipe import DEFAULT_STRATEGY, Recipe, uses_standing
 from lycosa.vocabulary.errors import UsageError
@@ -133,7 +133,7 @@ def _why_not_first(results: Mapping[str, CrawlResult], default: str) -> list[str
         lines.append(f"{most_on_topic} found more pages on the topic than {default}{explanation}.")
     most_linked = max(results, key=lambda name: results[name].in_links)
     if results[most_linked].in_links > results[default].in_links:
-        explanation = ", which goes by the topic alone" * (not weighs_standing)
+        explanation = ", which looks only at the topic" * (not weighs_standing)
         lines.append(f"The pages that {most_linked} found are more important than those of {default}{explanation}.")
     return lines
 
@@ -143,12 +143,12 @@ def _print_next_commands(folder: Path, word: str) -> None:
         best = next(collection.pages("relevance", limit=1))
         report = collection.write_report()
     commands = [
-        f"search {folder} {word}",
-        f"explain {folder} {best.url}",
-        f"show {folder}",
-        "new mine --examples pages-you-like.txt",
-        f"ui {folder.parent}",
+        command("search", folder, word),
+        command("explain", folder, best.url),
+        command("show", folder),
+        command("new", "mine", "--examples", "pages-you-like.txt"),
+        command("ui", folder.parent),
     ]
     typer.echo(f"\nreport       {report}\ncollection   {folder}")
-    for head, command in zip_longest(("next",), commands, fillvalue=""):
-        typer.echo(f"{head:12} {program()} {command}")
+    for head, line in zip_longest(("next",), commands, fillvalue=""):
+        typer.echo(f"{head:12} {line}")

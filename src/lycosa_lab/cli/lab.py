@@ -171,7 +171,7 @@ def _run(
                 packages=packages,
             )
     except KeyboardInterrupt:
-        notify(f"stopped; the same command goes on ({folder} has what is done)")
+        notify(f"stopped; run the same command to continue ({folder} has what is done)")
         raise
     if as_json:
         print_json(results)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.options import Json, Name, Quiet, notify, print_json, program
+from lycosa.cli.options import Json, Name, Quiet, command, notify, print_json
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
@@ -72,7 +72,7 @@ def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to wr
     except OSError as error:
         raise cannot_write(file, error, advice="name another file") from error
     typer.echo(f"{file} is the secret of the group {made.name}: give it to its members, and to nobody else")
-    typer.echo(f"Serve in it:  {program()} peer serve NAME --listen ADDR:PORT --group {file}")
+    typer.echo(f"Serve in it:  {command('peer', 'serve', 'NAME', '--listen', 'ADDR:PORT', '--group', file)}")
 
 
 @app.command("serve")
@@ -130,7 +130,7 @@ def serve(
                 await control.open()
                 peer.keep_joining(joins)
                 peer.follow_collection()
-                typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                typer.echo(f"{identity.name}@{at or listens_at} serves {counted(content.pages, 'page')} of {name}")
                 if content.withheld:
                     inform(withheld_line(content.withheld))
                 if identity.group is None:
@@ -227,7 +227,7 @@ def show(name: Name, as_json: Json = False) -> None:
         return
     where = f" at {status['address']}" if status["address"] else ""
     state = "running" if status["is_running"] else "not running"
-    typer.echo(visible(f"{status['name']}{where}, {state}; {status['pages']} pages shared", 300))
+    typer.echo(visible(f"{status['name']}{where}, {state}; {counted(status['pages'], 'page')} shared", 300))
     typer.echo(f"group      {status['group'] or 'none: open to anybody'}")
     for each in status["buddies"]:
         typer.echo(visible(f"buddy      {each['name']} {each['address']}  answers {each['count']}", 300))

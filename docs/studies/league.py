@@ -1,4 +1,5 @@
-"""Writes the tables of league.md, and the first picture of the README, from what `lycosa lab run league` left behind.
+"""Writes the tables of league.md, the first picture of the README, and the claimed harvest rates of the guide to
+relevance, from what `lycosa lab run league` left behind.
 
 python docs/studies/league.py lycosa-lab/league [ablation.json ...]
 
@@ -12,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -33,6 +35,10 @@ PICTURED = "wikipedia-schools"
 PAGE = Path(__file__).with_suffix(".md")
 ROOT = PAGE.parents[2]
 PICTURE = ROOT / "docs" / "pictures" / "league.svg"
+GUIDE = ROOT / "docs" / "guide" / "relevance.md"
+CLAIMS_PICTURE = ROOT / "docs" / "pictures" / "claimed-harvest.svg"
+GIVEN = {"positives": "examples only", "negatives": "and negatives"}
+BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.01)  # of true harvest rates
 Row = Mapping[str, Any]
 
 
@@ -47,6 +53,8 @@ def main() -> None:
     if leagues:
         fill(PAGE, "summary", summary(leagues))
         fill(PAGE, "worlds", "\n\n".join(map(section, leagues.values())))
+        fill(GUIDE, "claims", claims_table(leagues))
+        CLAIMS_PICTURE.write_text(claims_picture(leagues), encoding="utf-8")
     if ablations:
         fill(PAGE, "parts", parts_table(ablations, columns_of(PAGE)))
     if PICTURED in leagues:
@@ -249,6 +257,42 @@ def change(ablation: Mapping[str, Any], part: str) -> str:
     """The mean difference of area, crawl by crawl, with its standard error."""
     gaps = [one - whole for one, whole in zip(areas(ablation, part), areas(ablation, ""), strict=True)]
     return f"{fmean(gaps):+.3f} ± {stdev(gaps) / sqrt(len(gaps)):.3f}".replace("-", "−")
+
+
+def claims_table(leagues: Mapping[str, Results]) -> str:
+    """Claimed and true harvest rates of the default strategy, by world and what is given."""
+    lines = [
+        "| world | given | crawls | claimed | true | off by | truth within the interval |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, results in leagues.items():
+        for given, words in GIVEN.items():
+            rows = crawls(results, given=given)
+            claimed, true = (fmean(row[column] for row in rows) for column in ("claimed harvest", "true harvest"))
+            off = fmean(row["|claimed - true harvest|"] for row in rows)
+            lines.append(
+                f"| {NAMES[name]} | {words} | {len(rows)} | {claimed:.2f} | {true:.2f} | {off:.2f}"
+                f" | {sum(map(is_held, rows))} |"
+            )
+    return "\n".join(lines)
+
+
+def claims_picture(leagues: Mapping[str, Results]) -> str:
+    """The mean claimed harvest rate of crawls with about the same true rate, over all worlds."""
+    series = [Series("claimed = true", [(0.0, 0.0), (1.0, 1.0)])]
+    for given, words in GIVEN.items():
+        rows = [row for results in leagues.values() for row in crawls(results, given=given)]
+        bins = [[row for row in rows if low <= row["true harvest"] < high] for low, high in pairwise(BINS)]
+        points = [
+            (fmean(row["true harvest"] for row in each), [row["claimed harvest"] for row in each])
+            for each in bins
+            if len(each) > 1
+        ]
+        errors = [stdev(claimed) for _, claimed in points]
+        series.append(Series(words, [(true, fmean(claimed)) for true, claimed in points], errors))
+    return line_chart(
+        series, x_title="true harvest rate", y_title="claimed harvest rate", x_range=(0.0, 1.0), y_range=(0.0, 1.0)
+    )
 
 
 def picture(results: Results) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,10 @@ class Weighted(Nowhere):
     def __init__(self, *, alpha: float = 0.25, form: str = "round"):
         self.alpha, self.form = alpha, form
 
+class Impatient(Nowhere):
+    def __init__(self, *, patience: int = 3):
+        raise ValueError("no patience")
+
 class Odd(Nowhere):
     needs = frozenset({"luck"})
 
@@ -88,6 +93,7 @@ nowhere = stranger:Nowhere
 from-logs = stranger:FromLogs
 weighted = stranger:Weighted
 odd = stranger:Odd
+impatient = stranger:Impatient
 no-class = stranger:upper
 missing = stranger:Missing
 no-module = stranger_that_is_not_there:Anything
@@ -97,6 +103,7 @@ upper = stranger:upper
 
 [lycosa.refresh]
 last = stranger:Last
+failing = stranger:Failing
 
 [lycosa.exporters]
 upper = stranger:upper
@@ -148,7 +155,7 @@ def test_options_named_as_those_of_utility_keep_their_own_defaults(stranger: Pat
 def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
     recipe_of({"strategy": "nowhere", "options": {"patience": 4}}, "lycosa.toml")
     with pytest.raises(
-        UsageError, match=r"no strategy 'somewhere'; there are adaptive, .* utility, from-logs, missing, no-class"
+        UsageError, match=r"no strategy 'somewhere'; there are adaptive, .* utility, from-logs, impatient, missing, no-class"
     ):
         find_strategy("somewhere")
     with pytest.raises(UsageError, match=r"topic\.model: no 'guess'; there are linear, upper"):
@@ -167,6 +174,8 @@ def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
         (find_trainer, "upper", "'upper' of stranger 2.5 is not a relevance model that learns: it has no 'train'"),
         (study_named, "upper", "'upper' of stranger 2.5 is not a study: it has no 'name'"),
         (study_named, "last", "'last' of stranger 2.5 is not a study: it has no 'summary'"),
+        (partial(make_strategy, topic_words={}), "impatient", "'impatient' of stranger 2.5 .*ValueError: no patience"),
+        (policy_for, "failing", "'failing' of stranger 2.5 cannot be loaded .*RuntimeError: there is no data"),
         (study_named, "failing", "'failing' of stranger 2.5 cannot be loaded .*RuntimeError: there is no data"),
         (study_named, "needs-folder", "'needs-folder' of stranger 2.5 cannot be loaded .*TypeError.*folder"),
     ],

@@ -55,12 +55,17 @@ def load_plugin(group: EntryPointGroup, name: str) -> Any:
 
 
 def made_by_plugin(make: Callable[[], T], group: EntryPointGroup, name: str) -> T:
-    """What a class or function of a plug-in returns; if it raises, PluginError, which names its package."""
+    """What a class or function returns; if it is a plug-in's and raises, PluginError, which names its package.
+
+    name: of the object, which may be built in.
+    """
     try:
         return make()
     except LycosaError:
         raise
     except Exception as error:  # a plug-in may raise anything
+        if name not in plugins(group):
+            raise
         raise _load_error(plugins(group)[name], error) from error
 
 

@@ -155,7 +155,8 @@ def test_options_named_as_those_of_utility_keep_their_own_defaults(stranger: Pat
 def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
     recipe_of({"strategy": "nowhere", "options": {"patience": 4}}, "lycosa.toml")
     with pytest.raises(
-        UsageError, match=r"no strategy 'somewhere'; there are adaptive, .* utility, from-logs, impatient, missing, no-class"
+        UsageError,
+        match=r"no strategy 'somewhere'; there are adaptive, .* utility, from-logs, impatient, missing, no-class",
     ):
         find_strategy("somewhere")
     with pytest.raises(UsageError, match=r"topic\.model: no 'guess'; there are linear, upper"):
@@ -435,7 +436,7 @@ def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
         recipe = tmp_path / "hives" / "lycosa.toml"
         text = recipe.read_text().replace('strategy = "hunter"', 'strategy = "host-harvest"')
         text = text.replace("[topic]\n", f'[topic]\nmodel = "{in_recipe["topic"]["model"]}"\n')
-        recipe.write_text(f"{text}\n[options]\nprior = {in_recipe['options']['prior']}\n")
+        recipe.write_text(text.replace("[options]\n", f"[options]\nprior = {in_recipe['options']['prior']}\n"))
         run("lycosa crawl hives --pages 120 --delay 0 --quiet --resolve '*=127.0.0.1:8090'")
     finally:
         server.kill()

@@ -8,7 +8,9 @@ from .routing import clamped, flood_targets, next_hop
 from .state import NodeState
 
 _RATE_SHARE = 0.9  # used share of the rate that a peer accepts from one sender; the rest is left for pings
-RESERVED_SHARE = 0.5  # share of the queries to a peer that is reserved for the first query of each of our own searches
+RESERVED_SHARE = (
+    0.5  # share of the queries to a peer that is reserved for our own searches, their further walkers aside
+)
 
 
 class Forwarding:

@@ -129,10 +129,11 @@ def test_what_was_evicted_may_come_back_and_is_not_made_up_for() -> None:
     assert url_of("w") in happen(strategy, visit_to("y", True))
 
 
-def test_a_link_that_may_not_be_followed_does_not_close_the_page_it_leads_to() -> None:
+@pytest.mark.parametrize("reason", [SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT])
+def test_a_link_that_may_not_be_followed_does_not_close_the_page_it_leads_to(reason: SkipReason) -> None:
     strategy = Collaborative(log_of(WALKS), significance=0.0, ahead=1)
     strategy.start([url_of("x")])
-    strategy.learn(Skip(Candidate(url_of("w"), 0.0), SkipReason.NOFOLLOW))
+    strategy.learn(Skip(Candidate(url_of("w"), 0.0), reason))
     assert url_of("w") in happen(strategy, visit_to("x", True))
 
 

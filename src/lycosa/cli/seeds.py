@@ -58,20 +58,20 @@ def seeds(
         raise UsageError('--words needs a SearXNG: say --searxng URL, or searxng = "URL" in your config.toml')
     if searxng_url and not words:
         raise UsageError("what is the SearXNG to be asked for? say --words")
-    sites = seeds_in(hosts or (), "hosts", notify=lambda line: None)
-    if not sites and not words:
+    host_urls = seeds_in(hosts or (), "hosts", notify=lambda line: None)  # a bare host becomes its URL
+    if not host_urls and not words:
         raise UsageError("name hosts, or say --words with a SearXNG; see: lycosa seeds --help")
-    if (common_crawl or wayback or sitemap or llms_txt) and not sites:
+    if (common_crawl or wayback or sitemap or llms_txt) and not host_urls:
         raise UsageError("--common-crawl, --wayback, --sitemap and --llms-txt are about hosts; name some")
     has_chosen_sources = common_crawl or wayback or sitemap or llms_txt
     sources = SeedSources(
-        host_urls=sites,
+        host_urls=host_urls,
         words=words,
         searxng=_checked_address(searxng_url, "--searxng"),
         common_crawl=_checked_address(common_crawl_url, "--common-crawl-url") if common_crawl else "",
         wayback=_checked_address(wayback_url, "--wayback-url") if wayback else "",
-        sitemap=sitemap or (bool(sites) and not has_chosen_sources),
-        llms_txt=llms_txt or (bool(sites) and not has_chosen_sources),
+        sitemap=sitemap or (bool(host_urls) and not has_chosen_sources),
+        llms_txt=llms_txt or (bool(host_urls) and not has_chosen_sources),
         limit=limit,
     )
     contact = checked_contact(options.get("contact") or "", "--contact") or user_contact()

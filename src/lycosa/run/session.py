@@ -168,6 +168,8 @@ class Session:
         self.collection.close()
 
     def _cached_terms(self, name: Url, count: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        """The terms of an example file or of a built-in text, counted by `count` once and then saved under a name of
+        the form of a URL. A method, since the topic is made before `pages`."""
         return self.pages.cached_terms(name, count)
 
     # ------------------------------------------------------------ seeds

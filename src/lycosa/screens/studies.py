@@ -136,7 +136,8 @@ class Studies:
         raise UsageError("there is no such study here")
 
     def _folders(self) -> list[Path]:
-        """The folders with results, in alphabetical order; links are not followed, and collections are not searched."""
+        """The folders with results, in alphabetical order. Symbolic links are not followed; collections, and folders
+        whose names are hidden or cannot be part of a URL, are not searched."""
         found, entries_left = list[Path](), _MAX_ENTRIES
         queue = deque([(self._root, 0)])
         while queue and entries_left > 0 and len(found) < _MAX_STUDIES:

@@ -27,7 +27,7 @@ _LEVEL_WIDTH = 0.25  # level = floor(log ratio / width); a page is offered again
 _FULL_UPDATE_FACTOR = 25  # after a full update of the evidence, so many times more pages are offered
 _MIN_LEVEL, _MAX_LEVEL = -120, 120
 _NOT_OFFERED, _DONE = -128, 127  # instead of a level: not offered yet; visited or rejected
-_SKIPS_OF_ONE_LINK = (SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED)
+_SKIPS_OF_ONE_LINK = (SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED, SkipReason.REDIRECT)
 _NO_IDS: Ids = np.empty(0, np.int64)
 
 
@@ -36,7 +36,7 @@ class Offer(Struct, frozen=True, gc=False):
 
     page_id: int
     url: Url
-    log_ratio: float
+    log_ratio: float  # natural logarithm of the interest ratio
     factors: Mapping[str, JsonValue]  # the ratio by factor, for `because`
 
 

@@ -1,7 +1,8 @@
 """The crawls for one topic by every strategy, the oracle and the script, and the measures of each.
 
 A task is a topic with a start (within the topic, or afar) and with what is given (good examples alone, or bad ones
-too); its truth are the pages to be found. A topic is held out if nothing may be fitted to it.
+too); its truth are the pages to be found. A topic is held out if nothing may be fitted to it. The oracle knows the
+truth but has to follow links; the script is a short best-first crawler such as anybody could write (`baselines`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -156,7 +157,7 @@ def _crawl_measures(
     input_urls = {*task.examples, *task.negatives}
     order = [url for url in requested if url not in input_urls]
     is_found = [url in task.truth and url in kept for url in order]
-    length = max(budgets.values()) - len(task.examples)
+    length = max(1, max(budgets.values()) - len(task.examples))
     found = [0]  # after each number of pages
     for step in range(length):
         found.append(found[-1] + (step < len(order) and is_found[step]))

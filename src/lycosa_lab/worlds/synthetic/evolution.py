@@ -105,8 +105,9 @@ class Snapshot:
         shown = range(min(SECTIONS_SHOWN, int(plan.first_section[site + 1]) - first))
         navigation = dict.fromkeys((home, home + 1 + section - first, *(home + 1 + number for number in shown)))
         parent = int(self._parents[page - self._first_new_page])
-        cross_targets = self._new_targets(page, -1 - np.arange(2 + int(plan.cross_links[page])))
-        in_text = dict.fromkeys(target for target in (parent, *cross_targets.tolist()) if target not in navigation)
+        # As many as a page at the beginning has across sites, and two more, since some are within its own section.
+        in_text_targets = self._new_targets(page, -1 - np.arange(2 + int(plan.cross_links[page])))
+        in_text = dict.fromkeys(target for target in (parent, *in_text_targets.tolist()) if target not in navigation)
         return PageLinks(np.array([*navigation, *in_text], dtype=np.int32), len(navigation))
 
     def _children(self, page: int) -> list[int]:

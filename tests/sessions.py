@@ -33,7 +33,7 @@ def opened(
 ) -> Iterator[Session]:
     """A session of the collection, with changes to its recipe; one fetch at a time, so that its order is settled."""
     recipe = load_recipe(folder)
-    recipe = replace(recipe, requests=replace(recipe.requests, concurrency=1), **changes)
+    recipe = replace(recipe, **{"requests": replace(recipe.requests, concurrency=1), **changes})
     with Session(folder, recipe, clock=SimulatedClock(now), notify=notify, rerank=rerank) as session:
         yield session
 

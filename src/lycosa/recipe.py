@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.frontier.quotas import Quotas
+from lycosa.frontier.shared_limits import SITE_SHARE
 from lycosa.logs import AccessLog
 from lycosa.reading.html import MAX_LINKS
 from lycosa.reading.words import terms_of
@@ -103,6 +104,8 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     delay: NotNegative = 1.0  # seconds between two requests to one host
     # concurrent requests to one address or registered domain, including the delay after each; 0 for no limit
     per_address: Annotated[int, Meta(ge=0)] | None = None
+    # of the last 100 requests, for a registered domain of several hosts while others are free; 1 for no limit
+    site_share: Annotated[float, Meta(gt=0, le=1)] = SITE_SHARE
     concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 16  # fetches in flight
     timeout: Annotated[float, Meta(gt=0, le=3_600)] = 10.0  # seconds for a whole request
     max_body: Annotated[int, Meta(ge=1, le=100_000_000)] = 1_000_000  # bytes of a body; longer ones are truncated
@@ -355,6 +358,7 @@ def make_strategy(
     example_urls: Collection[Url] = (),
     domain_reach: Callable[[Url], float] = lambda url: 0.0,
     access_log: AccessLog | None = None,
+    hash_seed: int = 0,
     options: Mapping[str, JsonValue] = {},
 ) -> Strategy:
     """Creates a strategy, passing on those of the arguments that it accepts.
@@ -365,6 +369,7 @@ def make_strategy(
     example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain minus that of the median domain; 0 if unknown.
     access_log: guides the strategy.
+    hash_seed: a random number that no site can know, against computed collisions; 0 in the lab.
     options: of the user for this strategy; they override the table [utility].
     """
     entry = find_strategy(name)
@@ -376,6 +381,7 @@ def make_strategy(
         "example_urls": example_urls,
         "domain_reach": domain_reach,
         "access_log": access_log,
+        "hash_seed": hash_seed,
     }
     if name in STRATEGIES:  # a plug-in's options of these names have defaults and meanings of their own
         available |= {"alpha": utility_options.alpha, "form": utility_options.form}
@@ -489,6 +495,7 @@ text = {toml_value(topic_text)}
 [requests]
 # delay = 1.0  # seconds between two requests to one host
 # per_address = 4  # simultaneous requests to one address or registered domain; 0: no limit
+# site_share = 0.25  # of the last requests, for a domain of several hosts while others are free; 1: no limit
 # concurrency = 16
 # timeout = 10.0
 # max_body = 1000000  # bytes

@@ -1,8 +1,11 @@
 """Names and links without end below one registered domain: what waits, what is kept and what is written is bounded."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,9 +14,13 @@ from crawling import collection, done, rows
 from lycosa.frontier.admission import Admission, Traps
 from lycosa.frontier.durable import best_waiting
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.recipe import Requests
+from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, SkipReason, Url
+from sessions import crawl
 from web.loopback import LoopbackServer, response
+from worlds import html
 
 
 def frontier_with(**traps: int) -> MemoryFrontier:
@@ -110,6 +117,132 @@ def test_hosts_of_sites_are_counted_as_they_come_and_go(ways: str) -> None:
         assert frontier.put([late]) == []
     else:
         assert [skip.reason for skip in frontier.put([late])] == [SkipReason.SITE]  # it is asked anew each time
+
+
+MAX_IN_FLIGHT, LATENCY = 16, 0.2  # requests, seconds
+
+
+def pages_by_domain(
+    farm: Callable[[int], list[str]], *, others: int, priority: float, total: int, farms: int = 1, **options: object
+) -> Counter[str]:
+    """The pages of each registered domain among the first of a crawl with delays, where ordinary sites have sixty pages
+    each, whose URLs promise less than those of a farm.
+
+    farm: the hosts and paths that a page of the farm, given by its number, links to.
+    """
+    clock, number = SimulatedClock(100.0), count()
+    frontier = MemoryFrontier(clock=clock, delay=1.0, per_address=4, **options)
+    frontier.rank_by(BestFirst())
+    frontier.put(Candidate(Url(f"http://n0.farm{n}.example/0"), 0.95, depth=1) for n in range(farms))
+    frontier.put(Candidate(Url(f"http://www.site{n}.example/0"), priority, depth=1) for n in range(others))
+    in_flight: list[tuple[float, Url]] = []
+    pages: Counter[str] = Counter()
+    while pages.total() < total:
+        if len(in_flight) < MAX_IN_FLIGHT and (taken := frontier.take(clock.now())):
+            heappush(in_flight, (clock.now() + LATENCY, taken.url))
+            continue
+        ready_at = frontier.next_ready_at() if len(in_flight) < MAX_IN_FLIGHT else None
+        moments = [moment for moment in (ready_at, in_flight[0][0] if in_flight else None) if moment is not None]
+        if not moments:
+            break
+        clock._now = max(clock.now(), min(moments))
+        while in_flight and in_flight[0][0] <= clock.now():
+            _, url = heappop(in_flight)
+            frontier.settle(url, is_kept=True)
+            host, _, path = url.removeprefix("http://").partition("/")
+            domain = host.partition(".")[2]
+            pages[domain] += 1
+            if "farm" in domain:
+                links = [f"http://{name}.{domain}/{path}" for name, path in farm(next(number))]
+                frontier.put(Candidate(Url(link), 0.95, depth=2) for link in links)
+            else:
+                below = (2 * int(path) + each for each in (1, 2))
+                frontier.put(Candidate(Url(f"http://{host}/{each}"), priority, depth=2) for each in below if each < 60)
+    return pages
+
+
+def wildcard(page: int) -> list[tuple[str, int]]:
+    """Five pages on each host, and links to three new hosts."""
+    return [(f"n{page}", number) for number in range(5)] + [(f"n{3 * page + each + 1}", 0) for each in range(3)]
+
+
+def endless(hosts: int) -> Callable[[int], list[tuple[str, int]]]:
+    """Some hosts with pages without end."""
+    return lambda page: [(f"n{(page + each) % hosts}", 3 * page + each + 1) for each in range(3)]
+
+
+@pytest.mark.parametrize("farm", [wildcard, endless(8), endless(2)], ids=["wildcard", "eight hosts", "two hosts"])
+@pytest.mark.parametrize("priority", [0.6, 0.2])
+def test_a_farm_does_not_take_the_crawl(farm: Callable[[int], list[str]], priority: float) -> None:
+    pages = pages_by_domain(farm, others=150, priority=priority, total=600)
+    assert pages["farm0.example"] <= 0.26 * 600
+
+
+@pytest.mark.slow
+def test_a_few_ordinary_sites_have_all_the_requests_that_their_delays_allow() -> None:
+    pages = pages_by_domain(wildcard, others=10, priority=0.4, total=600)
+    assert pages["farm0.example"] <= 0.35 * 600
+    assert pages_by_domain(wildcard, others=2, priority=0.4, total=600).total() == 600
+
+
+@pytest.mark.slow
+def test_several_farms_have_a_share_each() -> None:
+    pages = pages_by_domain(wildcard, others=150, priority=0.4, total=600, farms=2)
+    assert max(pages["farm0.example"], pages["farm1.example"]) <= 0.26 * 600
+
+
+@pytest.mark.parametrize(
+    "named", [{"site_share": 1.0}, {"named_sites": lambda: {"farm0.example"}}], ids=["no limit", "named by the user"]
+)
+def test_a_domain_of_many_hosts_has_no_share_if_the_user_wants_it(named: dict[str, object]) -> None:
+    assert pages_by_domain(wildcard, others=50, priority=0.2, total=300, **named)["farm0.example"] > 0.8 * 300
+
+
+def test_a_domain_is_not_put_behind_links_that_promise_nothing() -> None:
+    assert pages_by_domain(wildcard, others=50, priority=0.01, total=300)["farm0.example"] > 0.8 * 300
+
+
+def test_a_domain_is_crawled_at_full_speed_if_nothing_else_waits() -> None:
+    fast, bounded = (
+        pages_by_domain(wildcard, others=0, priority=0.0, total=300, site_share=share) for share in (1.0, 0.25)
+    )
+    assert fast == bounded
+
+
+def test_a_site_with_one_host_is_waited_for_as_before() -> None:
+    ways = ({"site_share": 1.0}, {"site_share": 0.25})
+    first, second = (pages_by_domain(endless(1), others=50, priority=0.4, total=300, **way) for way in ways)
+    assert first == second
+
+
+@pytest.mark.slow
+def test_a_crawl_says_which_domain_came_after_others(tmp_path) -> None:
+    class World(dict[Url, bytes]):
+        def get(self, url: Url, default: object = None) -> object:
+            if ".farm.example/" not in url or url.endswith("robots.txt"):
+                return super().get(url, default)
+            host, _, path = url.removeprefix("http://").partition("/")
+            number = int(host[1:].partition(".")[0])
+            links = [f"http://{host}/{page}" for page in range(5)]
+            links += [f"http://n{3 * number + each}.farm.example/0" for each in (1, 2, 3)]
+            named = [(link, "honey bee hive") for link in links]
+            return html(f"Honey bee hive {number} {path}", f"honey bee hive n{number}p{path} " * 20, named)
+
+    sites = [Url(f"http://site{n}.example/") for n in range(150)]
+    world = World({site: html("Gardens", f"a bee {site} garden shoes paint", []) for site in sites})
+    links = [("http://n1.farm.example/0", "honey bee hive"), *((site, "bee gardens") for site in sites)]
+    world[sites[0]] = html("Honey bee hive", "honey bee hive", links)
+    folder = collection(tmp_path / "c", sites[:1], topic='text = "honey bee hive"')
+    visited = crawl(folder, world, 120, requests=Requests(delay=1.0, per_address=1_000, concurrency=1))
+    assert sum(".farm." in url for url in visited) < 50
+    (waiting,) = rows(folder, "SELECT url FROM frontier WHERE url LIKE '%farm.example%' LIMIT 1")[0]
+    assert (
+        "made elsewhere first, as a domain of several hosts had 25% of the last ones (farm.example"
+        in done("show", folder).out
+    )
+    assert "was over its share" in done("explain", folder, waiting).out
+    done("forget", folder, "farm.example")
+    assert "farm.example" not in str(rows(folder, "SELECT value FROM state WHERE key = 'passed_over'"))
 
 
 @pytest.mark.slow

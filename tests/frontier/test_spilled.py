@@ -55,6 +55,7 @@ options = st.fixed_dictionaries(
         "delay": st.sampled_from([0.0, 1.0]),
         "limit": st.sampled_from([7, 1_000]),
         "per_address": st.sampled_from([None, 1, 2]),
+        "site_share": st.sampled_from([1.0, 0.02, 0.03]),  # of a hundred requests
         "slow_slots": st.sampled_from([None, 1]),
     }
 )

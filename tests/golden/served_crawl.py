@@ -52,7 +52,8 @@ class Stalling(FixedWorld):
 # Which moment it was, how long an answer took, and where a record lies in a file whose compressed records tell both:
 # these differ from run to run, and so do the names of archive files, but for their numbers. Nothing else is left out.
 VARIES = {"at", "elapsed", "place", "length", "stopped_at", "looked_at", "vanished_at", "days"}
-POSITION = "position"  # key of the catalog's state: up to where in the archive it goes
+VARIES |= {"by_hash"}  # numbers of buckets by hashes with a random seed
+VARYING_STATE = {"position", "hash_seed"}  # keys of the catalog's state: up to where in the archive it goes, and a seed
 
 
 @contextmanager
@@ -116,7 +117,7 @@ def catalog_rows(folder: Path) -> dict[str, list[dict[str, Any]]]:
             asked = connection.execute(f"SELECT * FROM {name}")
             columns = [column for column, *_ in asked.description]
             rows = [_plain(dict(zip(columns, row, strict=True))) for row in asked]
-            found[name] = [row for row in rows if row.get("key") != POSITION]
+            found[name] = [row for row in rows if row.get("key") not in VARYING_STATE]
     return found
 
 

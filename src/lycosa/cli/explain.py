@@ -136,6 +136,9 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
         lines += _look_lines(facts["looks"])
     if waiting is not None:
         lines.append(_reasons_line(waiting, max_factors))
+    if facts["passed_over"]:
+        elsewhere = f"{counted(facts['passed_over'], 'request')} made elsewhere first"
+        lines.append(f"  its domain of several hosts was over its share: {elsewhere} (site_share in [requests])")
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
         skip = facts["skip"]

@@ -89,6 +89,7 @@ _SHORT_PAGE_ORDERS: dict[ShortPageOrder, str] = {
 HAS_PERSONAL_PAGES = "has_personal_pages"  # key of the table `state`
 RECORDS_PERSONAL_PAGES = "records_personal_pages"  # key of the table `state`, absent in older catalogs
 SITE_SKIPS_KEY = "crowded"  # key of the table `state`: number of links skipped for SkipReason.SITE
+PASSED_OVER_KEY = "passed_over"  # likewise: by registered domain, requests that others had for its share was used up
 
 
 class Selection(Struct, frozen=True):
@@ -409,8 +410,8 @@ class Queries:
         return self._rows(tuple[CheckedUrl, CheckedUrl], sql)
 
     def skip(self, url: Url) -> SkipRow | None:
-        sql = f"SELECT {read_skip.columns} FROM skips WHERE key = ?"
-        return next(self._records(read_skip, sql, key_of(url)), None)
+        sql = f"SELECT {read_skip.columns} FROM skips WHERE key = ? AND url = ?"
+        return next(self._records(read_skip, sql, key_of(url), url), None)
 
     def examples(self) -> list[ExampleRow]:
         return list(self._records(read_example, f"SELECT {read_example.columns} FROM examples ORDER BY rowid"))
@@ -601,7 +602,13 @@ class Queries:
                 "forbidden", 0
             ),
             skipped=self._counts_by("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips") | self._site_skips(),
+            passed_over=self.passed_over(),
         )
+
+    def passed_over(self) -> dict[str, int]:
+        """By registered domain, the number of requests that others had, though it had a better URL: it was over its
+        share."""
+        return self.get_state(PASSED_OVER_KEY, dict[str, Count]) or {}
 
     def _site_skips(self) -> dict[str, int]:
         """The number of links skipped for SITE, which are not in the table `skips`."""

@@ -213,6 +213,7 @@ class Omissions(Struct, frozen=True):
     other_types: dict[str, int]  # not HTML, by the detail of the fetch
     forbidden: int  # by robots.txt
     skipped: dict[str, int]  # links that were never fetched, by reason without its detail
+    passed_over: dict[str, int] = {}  # by registered domain, requests that others had, as it was over its share
 
 
 class Totals(NamedTuple):

@@ -14,7 +14,7 @@ from lycosa.vocabulary.networks import machine_at, network_of
 from lycosa.vocabulary.records import Host
 from lycosa.vocabulary.urls import host_of, site_of
 
-from .shared_limits import HostPace, SharedLimit
+from .shared_limits import HostPace, SharedLimit, SiteShares
 from .spilled import QueueEntry, SpilledEntries
 
 _FREE_WAIT = 0.1  # seconds of waiting that cost nothing
@@ -26,6 +26,7 @@ _NETWORK_SHARE = 8  # times the slots of one address that an IPv6 network has; l
 _MAX_RETRY_HOSTS = 1_000  # hosts with redirect requests that wait
 _MAX_RETRY_WAIT = 60.0  # seconds until such a request is retried
 _READ_BATCH = 16  # spilled entries of a busy or resting host read at a time
+_BEHIND_FACTOR = 0.02  # of the priority of a URL whose registered domain is over its share, when compared with others
 _MIN_IN_MEMORY = 16  # entries of a host that stay in memory when others are spilled
 
 
@@ -75,6 +76,10 @@ class HostQueues:
     then rests for the delay. So do those in one IPv6 network, which has `_NETWORK_SHARE` times as many. An idle host
     whose limit is full is parked, and listed again when a slot is free.
 
+    The hosts of a registered domain that is over its share of the latest requests (`SiteShares`) come behind others:
+    one of them is next, or waited for, only if no other host is idle, or if its priority is more than fifty times as
+    high as theirs.
+
     If entries may be spilled, a host whose entries are all spilled is dormant: it has no queue, and is compared with
     idle hosts by its best entry. Of every queue, the best entries are in memory, so that spilling does not change the
     order.
@@ -82,6 +87,7 @@ class HostQueues:
     delay: seconds that a host rests after a request.
     is_current: whether an entry is still valid, neither re-ranked nor settled since.
     per_address: slots of one address, and of one registered domain; None for no limit.
+    shares: which registered domains are over their share; None if they have no limit.
     slow_slots: slots of all slow hosts together; None for no limit.
     spilled: the entries that are not in memory; None if all are.
     read_back: reads spilled entries by their orders; they are current from then on.
@@ -94,6 +100,7 @@ class HostQueues:
         patience: float,
         is_current: Callable[[QueueEntry], bool],
         per_address: int | None = None,
+        shares: SiteShares | None = None,
         slow_slots: int | None = None,
         spilled: SpilledEntries | None = None,
         read_back: Callable[[list[int]], list[QueueEntry]] = lambda orders: [],
@@ -107,6 +114,7 @@ class HostQueues:
         self._resting_slots: list[tuple[float, int, SharedLimit]] = []  # heap: end of rest, `_rest_count`, limit
         self._rest_count = 0  # breaks ties among slots that rest until the same time
         self._parked_count = 0  # hosts in the heaps of all limits
+        self._shares = shares
         self._pace = HostPace()
         self._slow_limit = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
         self._retry_at: dict[Host, float] = {}  # the latest time that `acquire` returned for a host
@@ -122,6 +130,8 @@ class HostQueues:
         # Heaps of hosts by their best entry, or by the time at which they are free. A listing (an item of a heap) is
         # not updated when its host changes; outdated ones are dropped when popped, or when there are many.
         self._idle: list[_Listing] = []
+        self._behind: dict[str, list[_Listing]] = {}  # idle hosts by registered domain that are or were over a share
+        self._next = self._idle  # the heap that has the best idle host at its top
         self._unavailable: list[_Listing] = []
         self._resting: list[tuple[float, Host]] = []  # the end of the rest, and the host
         self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
@@ -203,7 +213,7 @@ class HostQueues:
             self._patient_until = self._wait_for_better(queue.entries[0], now)
             if self._patient_until is not None:
                 return None
-        heappop(self._idle)
+        self._count_share(host, heappop(self._next))
         entry = heappop(queue.entries)
         self._occupy(host, queue, now)
         return entry
@@ -481,7 +491,12 @@ class HostQueues:
     def _drop_outdated_listings(self) -> None:
         """Rebuilds the listings if most are outdated."""
         listings = (
-            len(self._idle) + len(self._unavailable) + len(self._resting) + len(self._leaving) + self._parked_count
+            len(self._idle)
+            + sum(map(len, self._behind.values()))
+            + len(self._unavailable)
+            + len(self._resting)
+            + len(self._leaving)
+            + self._parked_count
         )
         if listings > 4 * len(self._queues) + _MAX_LISTINGS:
             self._rebuild_listings()
@@ -558,7 +573,7 @@ class HostQueues:
         """The idle host with the best entry, which is then at the top of its heap; parks hosts whose limit is full."""
         host = self._best_idle_with_queue()
         while self._spilled is not None and (dormant := self._spilled.best_dormant()) is not None:
-            if host is not None and self._idle[0][:2] < dormant[:2]:
+            if host is not None and self._place_of(self._next[0]) < (dormant[0], *dormant[:2]):
                 break
             self._wake_dormant(dormant[2])
             host = self._best_idle_with_queue()
@@ -579,21 +594,54 @@ class HostQueues:
             self._list(host, queue)
 
     def _best_idle_with_queue(self) -> Host | None:
-        """The idle host with the best entry among those that are not dormant; parks hosts whose limit is full."""
-        idle, slot_offers = self._idle, 0
-        while idle:
-            rank, order, host = idle[0]
+        """The idle host with the best entry among those that are not dormant, and not behind others."""
+        self._next = self._idle
+        if self._shares is None:
+            return self._best_of(self._idle)
+        # First those behind, because hosts that they leave slots to are listed among the others.
+        self._behind = {site: heap for site, heap in self._behind.items() if self._best_of(heap) is not None}
+        host = self._best_of(self._idle)
+        while host is not None and (site := site_of(host)) in self._shares.over:
+            heappush(self._behind.setdefault(site, []), heappop(self._idle))
+            self._offer_unused_slots(self._queues[host])
+            host = self._best_of(self._idle)
+        for heap in self._behind.values():
+            if host is None or self._place_of(heap[0]) < self._place_of(self._next[0]):
+                host, self._next = heap[0][2], heap
+        return host
+
+    def _place_of(self, listing: _Listing) -> tuple[float, float, int]:
+        """The place of an idle host among others, best first: its rank, but behind if its domain is over its share."""
+        rank, order, host = listing
+        if self._shares is None or site_of(host) not in self._shares.over:
+            return rank, rank, order
+        return inf if self.slack == inf else _BEHIND_FACTOR * rank, rank, order
+
+    def _count_share(self, host: Host, listing: _Listing) -> None:
+        """Counts a request to an idle host, and which registered domains with better URLs are passed over for it."""
+        if self._shares is None:
+            return
+        for site, heap in self._behind.items():
+            if heap and heap[0] < listing:
+                self._shares.pass_over(site)
+        self._shares.add(host)
+
+    def _best_of(self, listings: list[_Listing]) -> Host | None:
+        """The host with the best entry of a heap of idle hosts, at its top then; parks hosts whose limit is full."""
+        slot_offers = 0
+        while listings:
+            rank, order, host = listings[0]
             queue = self._queues.get(host)
             if queue is None or queue.busy or queue.is_suspended or queue.not_before:
-                heappop(idle)
+                heappop(listings)
             elif (best := self._best(queue)) is None:
-                heappop(idle)
+                heappop(listings)
                 self._remove_queue(host, queue)
                 self._offer_unused_slots(queue)
             elif (best.rank, best.order) != (rank, order):
-                heapreplace(idle, (best.rank, best.order, host))
+                heapreplace(listings, (best.rank, best.order, host))
             elif (limit := self._full_limit(host, queue)) is not None:
-                heappush(limit.parked, heappop(idle))
+                heappush(limit.parked, heappop(listings))
                 queue.is_parked = True
                 self._parked_count += 1
                 slot_offers += 1
@@ -628,7 +676,11 @@ class HostQueues:
             else:
                 tried.append(listing)
                 cost = self.slack * max(0.0, expected - _FREE_WAIT)
-                if (best.rank_without_boost + cost, best.order) < (best_idle.rank_without_boost, best_idle.order):
+                is_better = (best.rank_without_boost + cost, best.order) < (
+                    best_idle.rank_without_boost,
+                    best_idle.order,
+                )
+                if is_better and self._place_of(listing) < self._place_of(self._next[0]):
                     wait_until = now + expected
         for listing in tried:
             heappush(self._unavailable, listing)

@@ -1,7 +1,7 @@
 """A frontier in memory; `durable` keeps its candidates in SQLite."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from heapq import nlargest
 from math import inf
 
@@ -16,7 +16,7 @@ from lycosa.vocabulary.urls import host_of, site_of
 from .admission import Admission, is_on_hosts
 from .host_queues import HostQueues
 from .quotas import Quotas
-from .shared_limits import LatestKeys
+from .shared_limits import SITE_SHARE, LatestKeys, SiteShares
 from .spilled import BOOST, QueueEntry, SpilledEntries
 
 SLACK = 0.5  # difference in priority (0 to 1) that is worth one second of waiting
@@ -34,6 +34,9 @@ class MemoryFrontier:
     patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.
     per_address: limit of concurrent requests to hosts of one address, or of one registered domain, including the delay
         after each; None for no limit.
+    site_share: share of the latest requests that a registered domain of several hosts may have while other hosts are
+        free; 1 for no limit, and without `per_address` there is none either.
+    named_sites: returns the registered domains that the user has named, to which that does not apply.
     slow_slots: limit of concurrent requests to slow hosts; None for no limit.
     limit: of waiting URLs; beyond it, the lowest tenth is evicted (one by one below 10 000).
     boosted: hosts and URLs that are boosted from the start; see `boost`.
@@ -49,6 +52,8 @@ class MemoryFrontier:
         delay: float = 1.0,
         patience: float = 2.0,
         per_address: int | None = None,
+        site_share: float = SITE_SHARE,
+        named_sites: Callable[[], Set[str]] = frozenset,
         slow_slots: int | None = None,
         limit: int = 1_000_000,
         boosted: Iterable[str] = (),
@@ -66,11 +71,15 @@ class MemoryFrontier:
         self._in_flight: dict[Url, QueueEntry] = {}
         self._settled = KeySet()  # hashes of the URLs
         self._refused = LatestKeys(at_least=MIN_REFUSED_KNOWN)
+        self._shares = None
+        if per_address is not None and site_share < 1.0:
+            self._shares = SiteShares(max_share=site_share, named=named_sites)
         self._host_queues = HostQueues(
             delay=delay,
             patience=patience,
             is_current=self._is_current,
             per_address=per_address,
+            shares=self._shares,
             slow_slots=slow_slots,
             spilled=spilled,
             read_back=self._read_back,
@@ -342,6 +351,11 @@ class MemoryFrontier:
     @property
     def slow_in_flight(self) -> int:
         return self._host_queues.slow_in_flight
+
+    @property
+    def passed_over(self) -> Counter[str]:
+        """By registered domain, the requests that others had, though it had a better URL: it was over its share."""
+        return Counter() if self._shares is None else self._shares.passed_over
 
     def hold(self, host: Host, until: float) -> None:
         self._host_queues.hold(host, until)

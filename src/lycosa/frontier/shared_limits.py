@@ -1,5 +1,7 @@
 """Limits shared by hosts: of one address, of one registered domain, and of all slow hosts."""
 
+from collections import Counter, deque
+from collections.abc import Callable, Set
 from typing import Any
 
 from lycosa.vocabulary.records import Host
@@ -12,6 +14,9 @@ _MIN_FAST_HOSTS = 50_000  # that are remembered
 _WINDOW = 16  # first responses over which the share of slow ones is averaged
 _SITE_WINDOW = 4  # the same for one site
 _MIN_SLOW_SHARE = 0.5  # share of slow responses above which further hosts count as slow
+SHARE_WINDOW = 100  # requests, of which a registered domain of several hosts may have a share
+SITE_SHARE = 0.25  # of these requests, by default
+_MAX_PASSED_OVER = 1_000  # registered domains whose requests that others had are counted
 _MAX_FAST_SHARE = 0.1  # share of slow responses below which a site is no longer remembered
 
 
@@ -33,6 +38,64 @@ class SharedLimit:
     @property
     def is_full(self) -> bool:
         return self.in_use >= self.slots
+
+
+class SiteShares:
+    """Which registered domains are over their share of the latest requests, and for that come behind others.
+
+    The delay bounds the share of a host, but a domain of many hosts always has a free one. A domain is over its share
+    if it had `max_share` of the last `SHARE_WINDOW` requests, on several hosts.
+
+    >>> shares = SiteShares(max_share=0.25)
+    >>> for number in range(25):
+    ...     shares.add(Host(f"n{number}.farm.example"))
+    >>> shares.over
+    {'farm.example'}
+
+    named: returns the registered domains that have no such limit, because the user has named them.
+    """
+
+    def __init__(self, *, max_share: float, named: Callable[[], Set[str]] = frozenset):
+        self.over: set[str] = set()
+        self.passed_over: Counter[str] = Counter()  # requests that went to others, though these had a better URL
+        self._max_requests = max_share * SHARE_WINDOW
+        self._named = named
+        self._latest: deque[tuple[str, Host]] = deque()
+        self._requests: Counter[str] = Counter()  # of each registered domain, among the latest
+        self._hosts: dict[str, Counter[Host]] = {}  # the same, of each host
+
+    def add(self, host: Host) -> None:
+        """Counts a request."""
+        site = site_of(host)
+        self._latest.append((site, host))
+        self._requests[site] += 1
+        self._hosts.setdefault(site, Counter())[host] += 1
+        self._update(site)
+        if len(self._latest) > SHARE_WINDOW:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        site, host = self._latest.popleft()
+        hosts = self._hosts[site]
+        self._requests[site] -= 1
+        hosts[host] -= 1
+        if not hosts[host]:
+            del hosts[host]
+        self._update(site)
+        if not hosts:
+            del self._requests[site], self._hosts[site]
+
+    def _update(self, site: str) -> None:
+        is_over = self._requests[site] >= self._max_requests and len(self._hosts[site]) > 1
+        if is_over and site not in self._named():
+            self.over.add(site)
+        else:
+            self.over.discard(site)
+
+    def pass_over(self, site: str) -> None:
+        """Counts a request that went to another domain, though this one had a better URL."""
+        if site in self.passed_over or len(self.passed_over) < _MAX_PASSED_OVER:
+            self.passed_over[site] += 1
 
 
 class HostPace:

@@ -23,9 +23,10 @@ from lycosa.vocabulary.text import (
     MAX_WORD_LENGTH,
     SEPARATOR,
     SEPARATOR_CODE,
-    Flags,
+    CodedWords,
     coded_words,
     codes_of,
+    secret_codes,
     words_at,
 )
 
@@ -104,10 +105,10 @@ def algorithm_for(language: str, *, stem: Stem) -> str:
 class Terms:
     """The terms of words, as strings and as codes.
 
-    A cache of two tables maps codes of words to codes of terms, 0 for none. The highest bits of a code are its slot in
-    the first table; the word that it displaces moves to the second, where the lowest bits are the slot. Only words that
-    are in neither are decoded and stemmed. With a single table, a few words of every page would displace each other
-    over and over.
+    A cache of two tables maps words, by their secret codes, to codes of terms, 0 for none. The highest bits of a secret
+    code are its slot in the first table; the word that it displaces moves to the second, where the lowest bits are the
+    slot. Only words that are in neither are decoded and stemmed. With a single table, a few words of every page would
+    displace each other over and over.
 
     algorithm: the Snowball algorithm; empty for no stemming.
     """
@@ -135,25 +136,26 @@ class Terms:
                 terms[term] = terms.get(term, 0) + count
         return terms
 
-    def codes(self, data: bytes, codes: Codes, are_numbers: Flags, are_too_long: Flags) -> Codes:
+    def codes(self, data: bytes, coded: CodedWords) -> Codes:
         """The code of the term of each word of a folded text, 0 for none, given the result of `coded_words`."""
-        slots = (codes >> _SLOT_SHIFT).view(np.int64)
-        are_excluded = are_numbers | are_too_long
+        words = secret_codes(data, coded)
+        slots = (words >> _SLOT_SHIFT).view(np.int64)
+        are_excluded = coded.are_numbers | (coded.lengths > MAX_WORD_LENGTH)
         with self._lock:
             terms = self._terms.take(slots)
-            are_missing = self._words.take(slots) != codes
+            are_missing = self._words.take(slots) != words
             terms[are_excluded] = _NO_TERM
             are_missing[are_excluded] = False
             missing = are_missing.nonzero()[0]
             if len(missing):
-                missing_codes = codes[missing]
-                moved_slots = (missing_codes & _MOVED_SLOT_MASK).view(np.int64)
+                missing_words = words[missing]
+                moved_slots = (missing_words & _MOVED_SLOT_MASK).view(np.int64)
                 terms[missing] = self._moved_terms.take(moved_slots)
-                are_new = (self._moved_words.take(moved_slots) != missing_codes).nonzero()[0]
+                are_new = (self._moved_words.take(moved_slots) != missing_words).nonzero()[0]
                 if len(are_new):
-                    missing, missing_codes = missing[are_new], missing_codes[are_new]
-                    terms[missing] = new_terms = self._terms_at(data, missing, missing_codes)
-                    self._store(slots[missing], missing_codes, new_terms)
+                    missing, missing_words = missing[are_new], missing_words[are_new]
+                    terms[missing] = new_terms = self._terms_at(data, missing, coded.codes[missing])
+                    self._store(slots[missing], missing_words, new_terms)
         return terms
 
     def _store(self, slots: Indices, words: Codes, terms: Codes) -> None:

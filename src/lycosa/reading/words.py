@@ -16,7 +16,6 @@ import numpy as np
 from lycosa.vocabulary.records import Codes, Indices
 from lycosa.vocabulary.text import (
     SEPARATOR,
-    SEPARATOR_CODE,
     CodedWords,
     coded_words,
     folded_texts,
@@ -92,9 +91,11 @@ class FoldedWords:
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
             data = " ".join(word for part in parts for word in (*words_in(part), SEPARATOR.decode())).encode()
-        codes, are_numbers, are_too_long, _ = coded_words(data)
-        are_separators = codes == SEPARATOR_CODE
-        terms = terms_for(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
+        coded = coded_words(data)
+        # By their bytes: a page can have words with the code of the separator.
+        are_separators = np.frombuffer(data, np.uint8)[coded.starts] == SEPARATOR[0]
+        terms = terms_for(self._algorithm).codes(data, coded)
+        terms[are_separators] = 0
         indices = (terms != 0).nonzero()[0]
         ends, terms = indices.searchsorted(are_separators.nonzero()[0]), terms[indices]
         return [terms[start:end] for start, end in pairwise((0, *ends.tolist()))]
@@ -115,7 +116,7 @@ class FoldedWords:
     @cached_property
     def _terms(self) -> tuple[Indices, Codes]:
         """The indices of the tokens that have terms, and the codes of these terms."""
-        codes = terms_for(self._algorithm).codes(self._spaced, *self._coded[:3])
+        codes = terms_for(self._algorithm).codes(self._spaced, self._coded)
         indices = (codes != 0).nonzero()[0]  # faster than a boolean mask
         return indices, codes[indices]
 

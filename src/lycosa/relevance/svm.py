@@ -339,9 +339,15 @@ class _Examples:
         if not good_terms or not bad_terms:
             missing = "good" if not good_terms else "bad"
             raise RecipeError(f"no {missing} example has a word in it; give at least one page with text")
-        self.words = sorted(set().union(*good_terms, *bad_terms))
+        words = sorted(set().union(*good_terms, *bad_terms))
+        word_of_code: dict[int, str] = {}  # words of the same code are one, as they are when pages are judged
+        code_of_word = dict(zip(words, codes_of(words).tolist(), strict=True))
+        for word, code in code_of_word.items():
+            word_of_code.setdefault(code, word)
+        self.words = list(word_of_code.values())
         self.is_short = np.array([len(word) <= MAX_TERM_LENGTH for word in self.words])
-        self._column_of_word = {word: index for index, word in enumerate(self.words)}
+        column_of_code = {code: column for column, code in enumerate(word_of_code)}
+        self._column_of_word = {word: column_of_code[code] for word, code in code_of_word.items()}
         self.good = [self._document(terms) for terms in good_terms]
         self.bad = [self._document(terms) for terms in bad_terms]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence, Set
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from msgspec import UNSET
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
+from lycosa.collection.queries import PASSED_OVER_KEY
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
@@ -21,6 +23,7 @@ from lycosa.vocabulary.records import (
     REQUEST_FAILURES,
     Candidate,
     CheckedUrl,
+    Count,
     Host,
     JsonValue,
     Outcome,
@@ -77,6 +80,8 @@ class CrawlState:
         catalog = collection.catalog
         self._folder = folder
         self._recipe = recipe
+        self._topic = topic
+        self._sites_of_seeds_and_examples: frozenset[str] | None = None  # computed when it is needed
         self._catalog = catalog
         self._journal = journal
         self._recall = recall
@@ -199,12 +204,15 @@ class CrawlState:
             admission=self._admission,
             delay=requests.delay,
             per_address=requests.address_limit,
+            site_share=requests.site_share,
+            named_sites=self._named_sites,
             slow_slots=requests.slow_slots,
             limit=self._recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds", dict[str, Timestamp]) or {}).items():
             frontier.hold(Host(host), self._at_most_a_day(until))
+        frontier.passed_over.update(catalog.get_state(PASSED_OVER_KEY, dict[str, Count]) or {})
         frontier.restore_settled(catalog.visited())
         self._admission.quota_usage.restore(catalog.page_counts_by_host())
         return frontier
@@ -226,6 +234,9 @@ class CrawlState:
         holds, forgotten = self.frontier.holds(self._clock.now() + MIN_REPORTED_HOLD), read_forgotten(self._folder)
         saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", saved_holds)
+        if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):
+            kept_sites = {site: count for site, count in passed_over.items() if not is_forgotten_name(site, forgotten)}
+            catalog.put_state(PASSED_OVER_KEY, kept_sites)
 
     def _waiting_sample(self) -> WaitingSample:
         with self._catalog.reporting_errors():
@@ -268,6 +279,7 @@ class CrawlState:
         self._seeds += [seed for seed in dict.fromkeys(run.seeds) if seed not in known]
         self._from_sitemaps.update(seed for seed in run.seeds[named:] if seed not in known)
         self._from_sitemaps.difference_update(run.seeds[:named])
+        self._sites_of_seeds_and_examples = None
 
     def _apply_strategy(self, run: RunStart, before: RunSettings) -> list[str]:
         """Replaces the strategy if it, its map or its log has changed; returns what has."""
@@ -368,6 +380,14 @@ class CrawlState:
         """The sites of the seeds that the user named, if the scope needs them; computing them takes 0.1 s."""
         named = (seed for seed in self._seeds if seed not in self._from_sitemaps)
         return frozenset(map(site_of, named)) if scope.stay_on_sites else frozenset()
+
+    def _named_sites(self) -> frozenset[str]:
+        """The sites of the seeds that the user named, and of the good examples."""
+        if self._sites_of_seeds_and_examples is None:
+            seeds = (seed for seed in self._seeds if seed not in self._from_sitemaps)
+            examples = (url for url, is_good in self._topic.examples.urls.items() if is_good)
+            self._sites_of_seeds_and_examples = frozenset(map(site_of, chain(seeds, examples)))
+        return self._sites_of_seeds_and_examples
 
     # ------------------------------------------------------------ changes between two visits
 

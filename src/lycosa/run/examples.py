@@ -80,7 +80,7 @@ async def _fetch_all(
 ) -> AsyncGenerator[FetchedExample, None]:
     """Fetches examples, good (True) and bad, following redirects; also yields those that failed."""
     clock, requests = session.clock, session.recipe.requests
-    frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
+    frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit, site_share=1.0)
     journal = PreCrawlJournal(session)
     for host, until in journal.holds().items():
         frontier.hold(host, until)

@@ -10,6 +10,7 @@ from lycosa.standing.authority import AuthorityTable
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url, skip_in_words
 from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words, was_requested
 
 from .forgotten import is_forgotten, read_forgotten
@@ -43,6 +44,7 @@ def facts_about(collection: Collection, url: Url) -> JsonValue:
         "state": state,
         "page": page,
         "waiting": waiting,
+        "passed_over": catalog.passed_over().get(site_of(url), 0) if waiting is not None else 0,
         "skip": skip if state in ("skipped", "fetched, not stored", "not fetched") else None,
         "looks": catalog.looks(page.number) if page else [],
         "fetches": fetches,

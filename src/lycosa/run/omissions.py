@@ -33,7 +33,12 @@ def omissions_in_words(omissions: Omissions, recipe: Recipe) -> list[Omission]:
     """All kinds of omissions that occurred, lost pages first."""
     return [
         omission
-        for omission in (*_pages(omissions), *_incomplete(omissions, recipe), *_links(omissions, recipe))
+        for omission in (
+            *_pages(omissions),
+            *_incomplete(omissions, recipe),
+            *_links(omissions, recipe),
+            *_requests(omissions, recipe),
+        )
         if omission.count
     ]
 
@@ -160,6 +165,18 @@ def _links(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
     )
 
 
+def _requests(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
+    """Requests that others had."""
+    share, passed_over = recipe.requests.site_share, sum(omissions.passed_over.values())
+    yield Omission(
+        "over their share",
+        passed_over,
+        f"{counted(passed_over, 'request')} made elsewhere first, as a domain of several hosts had {share:.0%} of the"
+        f" last ones ({_most_frequent(omissions.passed_over)})",
+        f"site_share in [requests] of {FILE_NAME} is that share; the domains of seeds and examples have no such limit",
+    )
+
+
 def _type_of(detail: str) -> str:
     """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
     media_type = media_type_in(detail) or "unknown"
@@ -168,7 +185,7 @@ def _type_of(detail: str) -> str:
 
 def _most_frequent(counts: Mapping[str, int]) -> str:
     largest = sorted(counts.items(), key=lambda pair: -pair[1])
-    named = [f"{name} {count:,}" for name, count in largest[:_MAX_NAMED]]
+    named = [f"{visible(name, 60)} {count:,}" for name, count in largest[:_MAX_NAMED]]
     if len(largest) > _MAX_NAMED:
         named.append(f"others {sum(count for _, count in largest[_MAX_NAMED:]):,}")
     return ", ".join(named)

@@ -6,6 +6,7 @@ page, through pages that the crawl may fetch.
 
 from collections.abc import Callable, Iterable, Sequence
 from math import exp, log, log1p, sqrt
+from secrets import randbits
 
 import msgspec
 import numpy as np
@@ -19,6 +20,7 @@ from lycosa.vocabulary.records import RELEVANT, JsonValue, Outcome, Skip, SkipRe
 from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
+HASH_SEED_STATE = "hash_seed"  # likewise: a random number of the collection
 RECALL_BEHIND = "recall_behind"  # likewise: whether pages were visited or scored since, so that it is outdated
 # Reasons for which a URL was skipped that put it out of reach.
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
@@ -106,7 +108,7 @@ def current_recall(catalog: Catalog, pages: int) -> tuple[RecallEstimate | None,
 
 def restored_recall(catalog: Queries) -> "RecallEstimator":
     """An estimator with every visit of a catalog; reads all links."""
-    estimator = RecallEstimator()
+    estimator = RecallEstimator(hash_seed=catalog.get_state(HASH_SEED_STATE, int) or 0)
     for visit in catalog.visits_with_links():
         estimator.add_visited(
             visit.url,
@@ -187,9 +189,12 @@ class RecallEstimator:
     >>> estimator.add_visited("http://a.example/2", is_relevant=False)
     >>> estimator.estimate()
     RecallEstimate(found=2, relevant_left=0.0, recall=1.0, recall_low=1.0, recall_high=1.0)
+
+    hash_seed: of the hashes of URLs, so that no site can compute URLs that share the slots of others; 0 in the lab.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, hash_seed: int = 0) -> None:
+        self._hash_seed = hash_seed
         self._slots = bytearray(SLOTS)
         self._waiting = [0] * _CELLS  # number of waiting links
         self._trials = [0.0] * _CELLS  # links followed, and those that led to relevant pages, weighted by recency
@@ -226,7 +231,7 @@ class RecallEstimator:
 
         priority: of the URL when it was fetched; None without a page.
         """
-        slot = key_of(url) % SLOTS
+        slot = self._slot(url)
         state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
         if state in (_OTHER, _RELEVANT):
             return
@@ -241,6 +246,9 @@ class RecallEstimator:
         self._relevant[cell // _COLUMNS] += is_relevant
         self._slots[slot] = cell << 2 | (_RELEVANT if is_relevant else _OTHER)
         self._add_links(url, set(targets), is_relevant)
+
+    def _slot(self, url: Url) -> int:
+        return key_of(url, self._hash_seed) % SLOTS
 
     def _learn_outcome(self, cell: int, priority: float | None, *, is_relevant: bool) -> None:
         """Learns from the outcome of a followed link which model predicts better, and the offset of priorities."""
@@ -259,7 +267,7 @@ class RecallEstimator:
 
     def exclude(self, url: Url) -> None:
         """Excludes a URL that was skipped, and so is out of reach."""
-        slot = key_of(url) % SLOTS
+        slot = self._slot(url)
         state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
         if state == _WAITING:
             self._waiting[cell] -= 1
@@ -271,7 +279,7 @@ class RecallEstimator:
         next_cells = _RELEVANT_PARENT_ADDED if is_relevant else _OTHER_PARENT_ADDED
         targets.discard(url)
         for target in targets:
-            slot = key_of(target) % SLOTS
+            slot = self._slot(target)
             state, cell = slots[slot] & 3, slots[slot] >> 2
             next_cell = next_cells[cell]
             if state == _WAITING:
@@ -329,7 +337,7 @@ class RecallEstimator:
         waiting = [
             (entry, priority)
             for url, priority in sample.priorities
-            if (entry := slots[key_of(url) % SLOTS]) & 3 == _WAITING
+            if (entry := slots[self._slot(url)]) & 3 == _WAITING
         ]
         if not waiting:
             return None
@@ -430,6 +438,8 @@ class RecallTracker:
         self._due_at = 0  # number of visits at which it is renewed
         self._is_estimate_outdated = False  # by a visit or a skip since
         self._is_saved_outdated = bool(catalog.get_state(RECALL_BEHIND))
+        if catalog.get_state(HASH_SEED_STATE) is None:
+            catalog.put_state(HASH_SEED_STATE, randbits(63))
 
     def set_sampler(self, sample: Callable[[], WaitingSample]) -> None:
         """Sets the function that samples the waiting URLs, instead of from the catalog."""

@@ -173,7 +173,13 @@ async def urls_in_sitemaps(
     sitemaps = list(sitemaps)
     result = SitemapUrls(limit, map(site_of, (*robots_urls, *sitemaps)))
     strategy = _SitemapStrategy(result, robots_urls, default_path)
-    frontier = _WaveFrontier(strategy.next_wave, clock=clock, delay=requests.delay, per_address=requests.address_limit)
+    frontier = _WaveFrontier(
+        strategy.next_wave,
+        clock=clock,
+        delay=requests.delay,
+        per_address=requests.address_limit,
+        site_share=1.0,  # all are of the seeds' sites
+    )
     for host, until in holds.items():
         frontier.hold(host, until)
     crawl = Crawl(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.urls import key_of
+from lycosa.vocabulary.urls import visited_key_of
 
 
 def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
@@ -16,15 +16,14 @@ def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
     have 0.
     """
     numbers: dict[Url, int] = {}
-    keys, targets = array("q"), array("q")
+    pairs = array("q")  # source and target by their numbers
     for source, target in links:
         numbers.setdefault(source, len(numbers))
         number = numbers.setdefault(target, len(numbers))
         if source != target:
-            keys.append(key_of(f"{source} {target}"))
-            targets.append(number)
-    _, firsts = np.unique(np.frombuffer(keys, np.int64), return_index=True)
-    counts = np.bincount(np.frombuffer(targets, np.int64)[firsts], minlength=len(numbers))
+            pairs.append(numbers[source] << 32 | number)
+    targets = np.unique(np.frombuffer(pairs, np.int64)) & 0xFFFF_FFFF
+    counts = np.bincount(targets, minlength=len(numbers))
     return dict(zip(numbers, counts.tolist(), strict=True))
 
 
@@ -45,19 +44,19 @@ class InLinkIndex:
 
     def add(self, url: Url, targets: Iterable[Url]) -> None:
         """Counts the links of a page that was fetched."""
-        source = key_of(url)
+        source = visited_key_of(url)
         if source in self._seen:
             return
         self._seen.add(source)
         in_links = self._in_links
         for target in set(targets):
-            key = key_of(target)
+            key = visited_key_of(target)
             if key != source:
                 in_links[key] = in_links.get(key, 0) + 1
 
     def count(self, url: Url) -> int:
         """The number of pages seen so far that link to a URL."""
-        return self._in_links.get(key_of(url), 0)
+        return self._in_links.get(visited_key_of(url), 0)
 
     def __len__(self) -> int:
         """The number of pages seen."""

@@ -61,8 +61,6 @@ _MAX_ANCHOR_BYTES, _MAX_CONTEXT_BYTES = _CODE_BYTES * _MAX_ANCHOR_WORDS, _CODE_B
 _CONTEXT_CHARACTERS = 60  # on each side of an anchor
 _MAX_COUNTED_LINKS = 4  # links to a visited page whose words count; those of further ones would add little
 _MAX_DEAD_RERANKS = 10  # dead links of a pattern, after which one more changes logits by less than `_MIN_LOGIT_CHANGE`
-_WORD_ID_LIMIT = np.uint64(1 << 17)  # word ids are below it
-_WORD_ID_MASK = _WORD_ID_LIMIT - np.uint64(1)
 _NO_LINK: FoundLink = (Url(""), None, "", 0)  # in the slot of a removed URL
 _DEAD_OUTCOMES = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0  # of the logit of a page's relevance, in absolute value
@@ -115,6 +113,8 @@ class Hunter(BaseStrategy):
     sample: number of random links of the seeds that are followed first.
     explore: share of pages of which a random link is followed.
     seed: of the random numbers; not a URL.
+    hash_seed: of the hashes of hosts, folders and patterns of URLs, so that no site can compute names that are counted
+        with those of another; saved with the state. 0 where no site is hostile.
     """
 
     name = "hunter"
@@ -129,6 +129,7 @@ class Hunter(BaseStrategy):
         sample: int = 0,
         explore: float = 0.0,
         seed: int = 0,
+        hash_seed: int = 0,
     ):
         self._judge = judge
         self._example_urls = dict.fromkeys(example_urls)
@@ -139,7 +140,7 @@ class Hunter(BaseStrategy):
         self._model: WordWeights | None = None
         self.uses_standing = checked_share("target", target) < 1.0
         self.target = RelevanceTarget(target, StandingEvidence(domain_reach)) if self.uses_standing else None
-        self._table = _LinkTable(None if self.target is None else self.target.evidence)
+        self._table = _LinkTable(None if self.target is None else self.target.evidence, hash_seed=hash_seed)
         self._to_sample: dict[Url, int] = {}  # links to draw from each seed
         self._visits_since_scored = 0
 
@@ -360,10 +361,12 @@ class _LinkTable:
 
     evidence: of the standing of these links, and of older ones that wait but were dropped from the table; None if
         standing is not used.
+    hash_seed: see `Hunter`.
     """
 
-    def __init__(self, evidence: StandingEvidence | None = None) -> None:
+    def __init__(self, evidence: StandingEvidence | None = None, *, hash_seed: int = 0) -> None:
         self._standing_evidence = evidence
+        self._hash_seed = hash_seed
         self._word_id_cache = _WordIdCache()
         capacity = MAX_ROWS + MAX_LINKS_PER_PAGE
         self._count = 0  # of rows
@@ -436,12 +439,12 @@ class _LinkTable:
 
     def _url_hashes_of(self, url: Url) -> tuple[int, ...]:
         slot = self._slot_of.get(url)
-        return _url_hashes(url) if slot is None else tuple(self._sites[slot].tolist())
+        return _url_hashes(url, self._hash_seed) if slot is None else tuple(self._sites[slot].tolist())
 
     def similar_slots(self, url: Url, *, max_offers: int) -> Ints:
         """The best waiting links to the folder of a dead URL; none if so many URLs of its pattern were dead before that
         one more changes little."""
-        _, folder, pattern = _url_hashes(url)
+        _, folder, pattern = _url_hashes(url, self._hash_seed)
         if self._pattern_dead[pattern] > _MAX_DEAD_RERANKS:
             return np.empty(0, np.int64)
         used = len(self._links)
@@ -552,7 +555,8 @@ class _LinkTable:
     def _add_slots(self, slots: slice, urls: Sequence[Url]) -> None:
         """Adds URLs that are not in the table."""
         outcomes = np.array([self._visited.get(visited_key_of(url), np.nan) for url in urls])
-        self._outcomes[slots], self._in_links[slots], self._sites[slots] = outcomes, 0, list(map(_url_hashes, urls))
+        self._outcomes[slots], self._in_links[slots] = outcomes, 0
+        self._sites[slots] = [_url_hashes(url, self._hash_seed) for url in urls]
         self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
 
     def _drop_oldest(self, room: int) -> None:
@@ -715,7 +719,7 @@ class _LinkTable:
     # The arrays with an entry for each row, and for each slot; their names are the keys of the saved state.
     _ROW_ARRAYS = ("_slots", "_parents", "_words", "_row_features")
     _SLOT_ARRAYS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
-    _NOT_SAVED = frozenset({"_words", "_row_features"})  # packed on their own, or computed from the rest
+    _NOT_SAVED = frozenset({"_words", "_row_features", "_sites"})  # packed on their own, or computed from the rest
 
     def state(self) -> JsonValue:
         lengths = {**dict.fromkeys(self._ROW_ARRAYS, self._count), **dict.fromkeys(self._SLOT_ARRAYS, len(self._links))}
@@ -726,7 +730,7 @@ class _LinkTable:
                 if name not in self._NOT_SAVED
             },
             "row_words": _packed_words(self._words[: self._count]),
-            "ratios": [_packed_sparse(each) for each in (self._word_ratios, self._host_ratios)],
+            "ratios": [_packed_sparse(self._word_ratios)],
             "links": self._links,
             "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
             "visited": [
@@ -738,7 +742,12 @@ class _LinkTable:
             "words": [_packed_sparse(each) for each in (self._dropped_word_pages, self._dropped_word_relevance)],
             "pages": [self._pages, self._relevant],
             "fetches": [self._fetches, self._dead_fetches],
-            "patterns": [_packed_sparse(each) for each in (self._pattern_fetches, self._pattern_dead)],
+            "by_hash": {
+                "seed": self._hash_seed,
+                "slots": packed(self._sites[: len(self._links)]),
+                "hosts": _packed_sparse(self._host_ratios),
+                "patterns": [_packed_sparse(each) for each in (self._pattern_fetches, self._pattern_dead)],
+            },
             **({} if self._standing_evidence is None else {"standing": self._standing_evidence.state()}),
         }
 
@@ -757,17 +766,26 @@ class _LinkTable:
         self._fill_page_column()
         keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
-        ratios_of_words, ratios_of_hosts = state["ratios"]
-        self._word_ratios = _unpacked_sparse(ratios_of_words, _word_id_count())
-        self._host_ratios = _unpacked_sparse(ratios_of_hosts)
+        self._word_ratios = _unpacked_sparse(state["ratios"][0], _word_id_count())
         self._dropped_word_pages, self._dropped_word_relevance = (
             _unpacked_sparse(each, _word_id_count()) for each in state["words"]
         )
         self._pages, self._relevant = state["pages"]
         self._fetches, self._dead_fetches = state["fetches"]
-        self._pattern_fetches, self._pattern_dead = (_unpacked_sparse(each) for each in state["patterns"])
+        self._restore_hashed(state.get("by_hash"))
         if self._standing_evidence is not None:
             self._standing_evidence.restore(state["standing"])
+
+    def _restore_hashed(self, state: JsonValue | None) -> None:
+        """Restores what is counted by hashes of parts of URLs; of an older version, whose hashes had no seed, nothing:
+        counts of dead links begin anew."""
+        used = len(self._links)
+        if state is None:
+            self._sites[:used] = [_url_hashes(url, self._hash_seed) if url else (0, 0, 0) for url, *_ in self._links]
+            return
+        self._hash_seed, self._sites[:used] = state["seed"], unpacked(state["slots"])
+        self._host_ratios = _unpacked_sparse(state["hosts"])
+        self._pattern_fetches, self._pattern_dead = (_unpacked_sparse(each) for each in state["patterns"])
 
 
 def _word_codes(page: Page, links: Sequence[Link]) -> Codes:
@@ -797,8 +815,8 @@ def _word_codes(page: Page, links: Sequence[Link]) -> Codes:
     return np.frombuffer(b"".join(groups), np.uint64)
 
 
-def _url_hashes(url: str) -> tuple[int, int, int]:
-    """The hashes of a URL's host, of its top folder, and of its pattern in that folder.
+def _url_hashes(url: str, seed: int) -> tuple[int, int, int]:
+    """The buckets of a URL's host, of its top folder, and of its pattern in that folder, by hashes with a seed.
 
     A pattern is the file type and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder /img and
     the pattern of every .jpg.htm below it.
@@ -808,17 +826,19 @@ def _url_hashes(url: str) -> tuple[int, int, int]:
     address, _, query = url.partition("?")
     _, _, host, *path = address.split("/", 4)
     suffix = _SUFFIXES.search(path[-1]) if path and "." in path[-1] else None
-    return _hash_url_parts(host, path[0] if len(path) > 1 else "", suffix[0].lower() if suffix else "", bool(query))
+    folder = path[0] if len(path) > 1 else ""
+    return _hash_url_parts(host, folder, suffix[0].lower() if suffix else "", bool(query), seed)
 
 
 @lru_cache(maxsize=10_000)
-def _hash_url_parts(host: str, first: str, suffix: str, has_query: bool) -> tuple[int, int, int]:
+def _hash_url_parts(host: str, first: str, suffix: str, has_query: bool, seed: int) -> tuple[int, int, int]:
     folder = f"{host}/{first}"
-    return _hash_bucket(host), _hash_bucket(folder), _hash_bucket(f"{folder} {suffix} {'?' if has_query else ''}")
+    pattern = f"{folder} {suffix} {'?' if has_query else ''}"
+    return _hash_bucket(host, seed), _hash_bucket(folder, seed), _hash_bucket(pattern, seed)
 
 
-def _hash_bucket(name: str) -> int:
-    return key_of(name) % (HASH_BUCKETS - 1) + 1
+def _hash_bucket(name: str, seed: int) -> int:
+    return key_of(name, seed) % (HASH_BUCKETS - 1) + 1
 
 
 def _word_ids(codes: Codes) -> WordIds:
@@ -830,25 +850,23 @@ def _word_ids(codes: Codes) -> WordIds:
 
 
 class _WordIdCache:
-    """A direct-mapped cache of word ids: most words of a page were seen before.
-
-    The highest 16 bits of a code are its index in the cache; an entry is the code, with its lowest 17 bits replaced by
-    the id. Words whose codes differ in these bits alone share an id; of a million words, there are hardly two.
-    """
+    """A direct-mapped cache of word ids: most words of a page were seen before. The highest 16 bits of a code are its
+    index in the cache."""
 
     def __init__(self) -> None:
-        self._entries: Codes = np.zeros(1 << 16, np.uint64)
+        self._codes: Codes = np.zeros(1 << 16, np.uint64)
+        self._ids: WordIds = np.zeros(1 << 16, np.uint32)
 
     def word_ids(self, codes: Codes) -> WordIds:
         """The same as the function `_word_ids`, cached; 0 for the code 0, which is that of no word."""
         indices = (codes >> np.uint64(48)).view(np.int64)
-        entries = self._entries.take(indices)
-        (missing,) = ((entries ^ codes) >= _WORD_ID_LIMIT).nonzero()
+        ids = self._ids.take(indices)
+        (missing,) = (self._codes.take(indices) != codes).nonzero()
         if len(missing):
             wanted = codes[missing]
-            found = (wanted & ~_WORD_ID_MASK) | (_word_ids(wanted) * (wanted != 0))
-            entries[missing] = self._entries[indices[missing]] = found
-        return (entries & _WORD_ID_MASK).astype(np.uint32)
+            ids[missing] = found = _word_ids(wanted) * (wanted != 0)
+            self._codes[indices[missing]], self._ids[indices[missing]] = wanted, found
+        return ids
 
 
 def _word_id_count() -> int:

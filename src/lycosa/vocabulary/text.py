@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from secrets import randbits
 from shlex import quote
 from typing import NamedTuple
 
@@ -215,14 +216,21 @@ _INVERSE = pow(_BASE, -1, 1 << 64)
 _MIXER = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF_BITS = np.uint64(32)
 _ZERO = np.uint8(ord("0"))
+_LANE = 8  # bytes; few words of that length have the code of another, and nobody can choose of which
+_LOW_HALF = np.uint64((1 << 32) - 1)
+_SECRET_FACTORS = np.array([randbits(64) | 1, randbits(64) | 1], np.uint64)  # of this process
 
 
 class CodedWords(NamedTuple):
-    """The words of a folded text in order."""
+    """The words of a folded text in order.
+
+    Codes mean the same in every process and on disk. Whoever writes a page can compute a word with the code of any
+    other: what is remembered of a word for other pages goes by `secret_codes`.
+    """
 
     codes: Codes
     are_numbers: Flags
-    are_too_long: Flags
+    lengths: Indices  # of each, in bytes
     starts: Indices  # the offset of each, in bytes
 
 
@@ -272,7 +280,30 @@ def _coded_words_in_chunk(data: bytes, start: int) -> CodedWords:
     begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]
     bounds = zip(starts[begin_with_digit].tolist(), ends[begin_with_digit].tolist(), strict=True)
     are_numbers[begin_with_digit] = [data[start:end].isdigit() for start, end in bounds]
-    return CodedWords(codes, are_numbers, ends - starts > MAX_WORD_LENGTH, starts + (start - 1))  # the blank was added
+    return CodedWords(codes, are_numbers, ends - starts, starts + (start - 1))  # the blank was added
+
+
+def secret_codes(data: bytes, words: CodedWords) -> Codes:
+    """Codes of the words of a folded text that mean nothing to other processes, so that nobody can compute a word with
+    the code of another: those of words that are longer than a lane are mixed with a keyed hash of their bytes."""
+    (long,) = (words.lengths > _LANE).nonzero()
+    codes = words.codes.copy()
+    if not len(long):
+        return codes
+    lanes: Codes = np.ndarray((len(data) - _LANE + 1,), np.uint64, data, strides=(1,))  # from each byte on
+    starts, lengths = words.starts[long], np.minimum(words.lengths[long], MAX_WORD_LENGTH)
+    hashes = _mixed(lanes[starts])
+    for offset in range(_LANE, int(lengths.max()) - _LANE, _LANE):
+        (longer,) = (lengths > offset + _LANE).nonzero()
+        hashes[longer] = _mixed(hashes[longer] ^ lanes[starts[longer] + offset])
+    codes[long] ^= _mixed(hashes ^ lanes[starts + lengths - _LANE])  # the last lane overlaps the one before
+    return codes
+
+
+def _mixed(numbers: Codes) -> Codes:
+    """A sum of secret multiples of the halves of each number: of two that differ, nobody can tell how their results do,
+    as the difference in one half or the other changes at least 32 bits by an unknown number."""
+    return (numbers & _LOW_HALF) * _SECRET_FACTORS[0] + (numbers >> _HALF_BITS) * _SECRET_FACTORS[1]
 
 
 def words_at(data: bytes, indices: Indices) -> list[bytes]:

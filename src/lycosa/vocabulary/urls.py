@@ -227,11 +227,14 @@ def is_node(url: str | int) -> bool:
     return not isinstance(url, str)
 
 
-def key_of(url: str | int) -> int:
-    """A 64-bit hash of a URL, signed to fit into SQLite; the number of a node is its own key."""
+def key_of(url: str | int, seed: int = 0) -> int:
+    """A 64-bit hash of a URL, signed to fit into SQLite; the number of a node is its own key.
+
+    seed: keeps sites from computing URLs with the key of another, if it is random and kept to oneself.
+    """
     if not isinstance(url, str):
         return url
-    key: int = xxhash.xxh3_64_intdigest(url.encode())
+    key: int = xxhash.xxh3_64_intdigest(url.encode(), seed)
     return key - (1 << 64) if key >= 1 << 63 else key
 
 

@@ -369,7 +369,7 @@ def make_strategy(
     example_urls: pages from which the topic was learnt.
     domain_reach: log of the reach of a URL's domain minus that of the median domain; 0 if unknown.
     access_log: guides the strategy.
-    hash_seed: a random number that no site can know, against computed collisions; 0 in the lab.
+    hash_seed: a number that depends on the recipe, against computed collisions; 0 in the lab.
     options: of the user for this strategy; they override the table [utility].
     """
     entry = find_strategy(name)

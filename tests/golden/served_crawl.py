@@ -52,8 +52,7 @@ class Stalling(FixedWorld):
 # Which moment it was, how long an answer took, and where a record lies in a file whose compressed records tell both:
 # these differ from run to run, and so do the names of archive files, but for their numbers. Nothing else is left out.
 VARIES = {"at", "elapsed", "place", "length", "stopped_at", "looked_at", "vanished_at", "days"}
-VARIES |= {"by_hash"}  # numbers of buckets by hashes with a random seed
-VARYING_STATE = {"position", "hash_seed"}  # keys of the catalog's state: up to where in the archive it goes, and a seed
+VARYING_STATE = {"position"}  # key of the catalog's state: up to where in the archive it goes
 
 
 @contextmanager

@@ -6,7 +6,6 @@ page, through pages that the crawl may fetch.
 
 from collections.abc import Callable, Iterable, Sequence
 from math import exp, log, log1p, sqrt
-from secrets import randbits
 
 import msgspec
 import numpy as np
@@ -20,7 +19,7 @@ from lycosa.vocabulary.records import RELEVANT, JsonValue, Outcome, Skip, SkipRe
 from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key in the state of the catalog: the estimate of the last checkpoint
-HASH_SEED_STATE = "hash_seed"  # likewise: a random number of the collection
+HASH_SEED_STATE = "hash_seed"  # likewise: the seed of the hashes of URLs
 RECALL_BEHIND = "recall_behind"  # likewise: whether pages were visited or scored since, so that it is outdated
 # Reasons for which a URL was skipped that put it out of reach.
 OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
@@ -427,9 +426,11 @@ class RecallTracker:
     It is restored from the catalog on first use, because that reads all links. As an estimate reads what waits, it is
     renewed at some numbers of visits only, some 4 % apart, and at the end. These are the same in every crawl, so that
     one that was interrupted stops where it would have stopped otherwise.
+
+    hash_seed: of a new collection, as in `RecallEstimator`; another one keeps its own.
     """
 
-    def __init__(self, catalog: Catalog):
+    def __init__(self, catalog: Catalog, *, hash_seed: int = 0):
         self._catalog = catalog
         self._sample: Callable[[], WaitingSample] = lambda: sample_of(catalog)
         self._estimator: RecallEstimator | None = None  # None if it must be restored
@@ -439,7 +440,7 @@ class RecallTracker:
         self._is_estimate_outdated = False  # by a visit or a skip since
         self._is_saved_outdated = bool(catalog.get_state(RECALL_BEHIND))
         if catalog.get_state(HASH_SEED_STATE) is None:
-            catalog.put_state(HASH_SEED_STATE, randbits(63))
+            catalog.put_state(HASH_SEED_STATE, hash_seed)
 
     def set_sampler(self, sample: Callable[[], WaitingSample]) -> None:
         """Sets the function that samples the waiting URLs, instead of from the catalog."""

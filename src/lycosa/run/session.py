@@ -86,7 +86,7 @@ class Session:
         )
         self.pages = StoredPages(folder, collection, self.reader, stem=recipe.topic.stem)
         try:
-            self._recall = RecallTracker(collection.catalog)
+            self._recall = RecallTracker(collection.catalog, hash_seed=self.topic.hash_seed)
             self.journal = CrawlJournal(collection, recall=self._recall, checkpoints=self._checkpoints, clock=clock)
             self.state = CrawlState(
                 folder,

@@ -7,7 +7,6 @@ priorities. Standing is the importance of a page whatever the topic; the popular
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from secrets import randbits
 
 from lycosa.collection.queries import Queries
 from lycosa.recipe import Recipe, make_strategy, uses_standing
@@ -63,7 +62,7 @@ class StrategyFactory:
             example_urls=[url for url, is_good in self._topic.examples.urls.items() if is_good],
             domain_reach=self._ln_relative_reach,
             access_log=self._log.active.access_log if self._log.active else None,
-            hash_seed=randbits(64),
+            hash_seed=self._topic.hash_seed,
         )
         return self._log.wrap(self._map.wrap(strategy))
 

@@ -259,6 +259,22 @@ class TopicJudge:
         """Reads examples and labels again."""
         self.examples = Examples() if is_rule(self._topic) else examples_of(self._topic, self._folder)
 
+    @cached_property
+    def hash_seed(self) -> int:
+        """A seed, of 63 bits, for hashes of what sites can name: URLs, folders, hosts.
+
+        It depends on the topic and on the examples that the recipe names, so that a site would have to know both to
+        compute collisions, and a crawl can be repeated: the same recipe gives the same seed.
+        """
+        examples = Examples()
+        try:
+            good, bad = (_examples_in(self._folder, name) for name in (self._topic.examples, self._topic.negatives))
+            examples = Examples(tuple(good), tuple(bad))
+        except RecipeError:
+            pass  # a rule needs no examples; else, the next crawl reports the error
+        digest = hashlib.sha256(msgspec.json.encode(self._topic) + examples.digest.encode()).digest()
+        return int.from_bytes(digest[:8]) >> 1
+
     @property
     def words(self) -> Terms:
         """The terms of the topic in words."""

@@ -40,7 +40,7 @@ FILLED_IN_BY_CRAWL = frozenset(  # keywords of constructors that are no options 
         "split",  # splits a text into words, normalised like `topic_words`
         "judge",  # returns the current model of the topic's words, or None
         "example_urls",  # URLs of the examples from which the topic was learnt
-        "hash_seed",  # a random number of the collection that no site can know; 0 in the lab
+        "hash_seed",  # a number that depends on the recipe, against computed collisions; 0 in the lab
         "domain_reach",  # log of the reach of a URL's domain, by the recipe's table, minus that of the median domain
         "access_log",
         "inner",  # the strategy that another one wraps

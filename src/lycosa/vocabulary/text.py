@@ -303,7 +303,8 @@ def secret_codes(data: bytes, words: CodedWords) -> Codes:
 def _mixed(numbers: Codes) -> Codes:
     """A sum of secret multiples of the halves of each number: of two that differ, nobody can tell how their results do,
     as the difference in one half or the other changes at least 32 bits by an unknown number."""
-    return (numbers & _LOW_HALF) * _SECRET_FACTORS[0] + (numbers >> _HALF_BITS) * _SECRET_FACTORS[1]
+    mixed: Codes = (numbers & _LOW_HALF) * _SECRET_FACTORS[0] + (numbers >> _HALF_BITS) * _SECRET_FACTORS[1]
+    return mixed
 
 
 def words_at(data: bytes, indices: Indices) -> list[bytes]:

@@ -19,6 +19,7 @@ _WWW = re.compile(r"www\d*\.")
 _REMOVE_PUNCTUATION = str.maketrans("", "", "-T:")
 _LINES_PER_BLOCK = 500  # compressed together
 _SLASHES = re.compile(r"//+")
+_MAX_ESCAPES = 10  # a URL of others can be escaped as often as it is long
 _NEVER_ESCAPED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 
 
@@ -50,9 +51,11 @@ def surt(url: str) -> str:
 
 
 def _minimally_escaped(text: str) -> str:
-    """The text with minimal percent-escapes, even if it was escaped repeatedly."""
+    """The text with minimal percent-escapes, even if it was escaped repeatedly, up to `_MAX_ESCAPES` times."""
     plain, escaped = unquote_to_bytes(text), text.encode()
-    while plain != escaped:
+    for _ in range(_MAX_ESCAPES):
+        if plain == escaped:
+            break
         plain, escaped = unquote_to_bytes(plain), plain
     return quote_from_bytes(plain, _NEVER_ESCAPED).lower()
 

@@ -9,9 +9,10 @@ for visit in lycosa.open("bees").refresh(budget=50):
     print(visit.fetch.url, visit.change)
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # like that of typing, which takes long to import: until then, Ctrl-C ends in a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import crawl, forget, import_archive, label, new, open, rebuild
     from .strategies.base import BaseStrategy, clamped
     from .vocabulary.contracts import Relevance, Strategy
@@ -71,7 +72,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Imports public names on first access, so that `import lycosa` is fast."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -77,6 +77,12 @@ def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path, given:
     assert not (tmp_path / "bees").exists()
 
 
+def test_a_folder_whose_name_is_no_text_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(LycosaError, match="give it in UTF-8"):
+        new_collection(tmp_path / "bees \udcff", topic="bees")
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "bees").mkdir()
     new_collection(tmp_path / "bees", topic="bees")

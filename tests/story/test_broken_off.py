@@ -94,6 +94,13 @@ main()
     assert "Traceback" not in said
 
 
+def test_nothing_slow_is_imported_before_ctrl_c_is_silent():
+    listed = "import sys; before = {*sys.modules}; import lycosa.__main__; print(*{*sys.modules} - before)"
+    imported = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True)
+    assert "lycosa.__main__" in imported.stdout.split()
+    assert not {"typing", "re", "click", "msgspec"} & {*imported.stdout.split()}
+
+
 def test_ctrl_c_ends_the_demo_and_not_only_its_first_crawl(tmp_path):
     process = begin("demo", "--out", tmp_path / "demo", "--pages", 1500)
     wait_until(lambda: (tmp_path / "demo" / "hunter" / "archive").exists(), process)

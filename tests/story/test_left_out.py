@@ -216,6 +216,26 @@ def test_a_run_that_stored_nothing_says_what_became_of_its_seeds_and_fails(tmp_p
     assert "next: " not in said.err
 
 
+def test_a_bare_host_without_tls_is_told_how_to_be_named(tmp_path):
+    folder = collection(tmp_path / "c", ["a.example"], rest="[requests]\ndelay = 0\nretries = 0\n")
+    plain = response(page("home"))
+    with LoopbackServer({}, wrap=lambda connection: (connection.sendall(plain), connection)[1]) as server:
+        said = lycosa("crawl", folder, "--resolve", server.everything[0])
+    assert said.is_one_clear_line(
+        1, "TLS error: ", f"if the host has no TLS: lycosa crawl {folder} --seed http://HOST/"
+    )
+
+
+def test_a_url_behind_a_copy_is_not_just_unknown(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], rest="[requests]\ndelay = 0\n")
+    routes = {f"/{n or ''}": response(page("list", [(f"/{n + 1}", "next")])) for n in range(4)}
+    with LoopbackServer(routes) as server:
+        crawled(folder, server)
+    assert len(pages(folder)) < len(routes)
+    said = lycosa("explain", folder, "http://a.example/3")
+    assert "  (the links of 1 page with the text of another were not followed; it may lie behind them)" in said.out
+
+
 def test_seeds_that_could_not_be_reached_are_tried_again_by_the_next_run(tmp_path):
     folder = collection(tmp_path / "c", [HOME], rest="[requests]\ndelay = 0\nretries = 0\n")
     with LoopbackServer(AWKWARD) as server:

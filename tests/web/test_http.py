@@ -219,7 +219,7 @@ def test_a_server_that_brings_nothing_in_time_is_a_failure(start: bytes) -> None
     with LoopbackServer({"/": lambda connection: (connection.sendall(start), silence(connection))[1]}) as server:
         fetch = fetched(server, timeout=0.4)
     assert fetch.outcome is Outcome.FAILED
-    assert "timed out" in fetch.detail
+    assert "timed out after 0.4 s" in fetch.detail
 
 
 CHUNKED = response(Content_Length="", Transfer_Encoding="chunked")
@@ -282,6 +282,14 @@ def test_an_unknown_name_is_a_failure() -> None:
     assert fetch.detail == "no such host"
 
 
+def test_a_server_that_speaks_no_tls_is_told_without_the_numbers_of_openssl() -> None:
+    plain = response(PAGE)
+    with LoopbackServer({}, wrap=lambda connection: (connection.sendall(plain), connection)[1]) as server:
+        fetch = fetched(server, "https://www.example.org/")
+    assert fetch.detail.startswith("TLS error: ")
+    assert "error:" not in fetch.detail.removeprefix("TLS error:")
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for www.example.org that only its owner vouches for; its key lies beside it as key.pem."""
@@ -342,6 +350,12 @@ def test_resolve_says_that_a_host_has_no_port(entry):
     host = entry.partition(":")[0]
     with pytest.raises(UsageError, match=f"write the host without its port, as in '{host}="):
         curl_connect_to(entry)
+
+
+@pytest.mark.parametrize("host", ["*.example.org", "www.*", "**"])
+def test_resolve_refuses_a_part_of_a_name(host):
+    with pytest.raises(UsageError, match=r"every host and not for a part of a name; .* write '\*=127\.0\.0\.1:80'"):
+        curl_connect_to(f"{host}=127.0.0.1:80")
 
 
 @pytest.mark.parametrize("entry", ["[::1]=127.0.0.1:80", "::1=127.0.0.1:80", "[2001:db8::7]=[::1]:80"])

@@ -81,7 +81,7 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
                     f" and {command('seeds')} HOST finds some"
                 )
     if why_no_page:
-        raise LycosaError(f"no page was stored: {why_no_page}; {_suggestion(session, omissions)}")
+        raise LycosaError(f"no page was stored: {why_no_page}; {_suggestion(session, omissions, why_no_page)}")
     return status.is_interrupted
 
 
@@ -95,7 +95,7 @@ def _holds_in_words(holds: Mapping[Host, float], now: float) -> str:
     return f"{visible(host, 100)} is on hold for {counted(max(1, ceil((until - now) / 60)), 'more minute')}{others}"
 
 
-def _suggestion(session: Session, omissions: list[Omission]) -> str:
+def _suggestion(session: Session, omissions: list[Omission], why_no_page: str) -> str:
     """What to do after a crawl that stored nothing."""
     for pattern in session.recipe.scope.urls:
         if "://" not in pattern and not pattern.startswith("*"):
@@ -107,6 +107,8 @@ def _suggestion(session: Session, omissions: list[Omission]) -> str:
         return "name a seed within the scope, or widen the scope"
     if session.status.pages and counts.are_all_refused:
         return ALLOW_PRIVATE_HINT
+    if "https://" in why_no_page and "TLS error" in why_no_page:
+        return f"if the host has no TLS: {command('crawl', session.folder)} --seed http://HOST/"
     return omissions[0].remedy if omissions and counts.answers else "run the same command to try again"
 
 

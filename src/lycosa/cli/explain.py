@@ -72,7 +72,14 @@ def _lines_if_unknown(omissions: Omissions | None) -> list[str]:
     counts = [
         f"{counted(count, 'page')} {singular if count == 1 else plural}" for count, singular, plural in causes if count
     ]
-    return [*lines, f"  ({', '.join(counts)}: links of theirs may be missing)"] if counts else lines
+    if counts:
+        lines.append(f"  ({', '.join(counts)}: links of theirs may be missing)")
+    if omissions.copies:
+        pages = counted(omissions.copies, "page") + (
+            " with the text of another" if omissions.copies == 1 else " with the texts of others"
+        )
+        lines.append(f"  (the links of {pages} were not followed; it may lie behind them)")
+    return lines
 
 
 def _why_left_out(fetches: list[FetchRow], name: str) -> str:

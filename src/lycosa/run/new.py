@@ -51,7 +51,7 @@ def new_collection(
     if bad and not good:
         raise UsageError("negatives alone do not name a topic; give --examples too")
     urls = _seeds(seeds, notify)
-    _require_encodable((topic, *scope.urls, *scope.exclude_urls))
+    _require_encodable((str(folder.absolute()), topic, *scope.urls, *scope.exclude_urls))
     _require_encodable(example.value for example in good + bad if example.kind != "file")
     if in_links is not None:
         read_in_links(in_links)

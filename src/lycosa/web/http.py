@@ -77,6 +77,11 @@ def _parse_resolve(entry: str) -> tuple[str, str, int]:
             f"--resolve {entry!r}: write the host without its port, as in "
             f"{host.partition(':')[0] + '=' + target.strip()!r}; all of its ports are reached there"
         )
+    if "*" in host and host != "*":
+        raise UsageError(
+            f"--resolve {entry!r}: * stands for every host and not for a part of a name; name each host, "
+            f"or write {'*=' + target.strip()!r}"
+        )
     try:
         address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
         number = whole_number(port, maximum=65_535)

@@ -6,6 +6,7 @@ HttpRequest --run--> a transfer from the pool --curl--> callbacks collect head a
 import asyncio
 import errno
 import os
+import re
 import select
 import socket
 import sys
@@ -44,6 +45,8 @@ _MESSAGES = {  # instead of those of libcurl, which has none for CURLE_TOO_LARGE
     pycurl.E_COULDNT_RESOLVE_PROXY: "no such proxy",
     100: "a header is too long",
 }
+_OPENSSL_CODE = re.compile(r"(TLS connect error: )?error:[0-9A-F]+:[^:]*:[^:]*:")
+_MILLISECONDS = re.compile(r"(\d+) (milliseconds|ms)\b")
 _TLS_ERRORS = frozenset(  # not all of their messages mention TLS
     (
         pycurl.E_SSL_CONNECT_ERROR,
@@ -414,9 +417,17 @@ def _is_readable(descriptor: int) -> bool:
 
 
 def _describe_error(error: int, message: str) -> str:
-    """What went wrong, for people."""
+    """What went wrong, for people: without numbers of OpenSSL, and times in seconds.
+
+    >>> _describe_error(pycurl.E_SSL_CONNECT_ERROR, "TLS connect error: error:0A00010B:SSL routines::wrong version")
+    'TLS error: wrong version'
+    >>> _describe_error(pycurl.E_OPERATION_TIMEDOUT, "Operation timed out after 10002 milliseconds")
+    'Operation timed out after 10 s'
+    """
     reason = _MESSAGES.get(error) or message or f"curl error {error}"
-    return f"TLS error: {reason}" if error in _TLS_ERRORS else reason
+    if error in _TLS_ERRORS:
+        return f"TLS error: {_OPENSSL_CODE.sub('', reason)}"
+    return _MILLISECONDS.sub(lambda found: f"{int(found[1]) / 1000:.1f}".removesuffix(".0") + " s", reason)
 
 
 def _parse_head(lines: list[bytes]) -> tuple[int, str, str, Headers]:

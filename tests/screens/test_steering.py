@@ -7,7 +7,7 @@ from shutil import copytree
 
 import pytest
 
-from crawling import wait_until
+from crawling import collection, wait_until, waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
@@ -20,7 +20,9 @@ from lycosa.screens.teaching import BATCH, TeachingQueue
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from screens.serving import Browser
+from sessions import crawl
 from story.test_hostile_text import HOME
+from worlds import html
 
 
 @pytest.fixture
@@ -100,11 +102,36 @@ def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
     assert len(read_labels(copied / "bees")) == first.batch_size - 1 == after.labelled
     assert after.change.labels == first.batch_size - 1
     assert after.change.judged is not None
+    assert (after.change.waiting, after.change.is_ranking_left) == (len(waiting(copied / "bees")), False)
     drawn = read_sample(copied / "bees")
     if drawn:
         good = sum(each.good for each in drawn)
         assert (after.sample.drawn, after.sample.good) == (len(drawn), good)
         assert (after.sample.low, after.sample.high) == wilson_interval(good, len(drawn))
+
+
+def test_waiting_links_that_changed_sides_are_counted_as_the_catalog_has_them(tmp_path):
+    """The recipe asks for ships; the answers say that bees are wanted."""
+    world = {
+        Url(f"http://{word}.example/{number}"): html(
+            f"{word} {number}",
+            f"a {word} and {word}s by the {number} of a {word}",
+            [f"http://{word}.example/{number}/{link}" for link in "abc"],
+        )
+        for word in ("bee", "ship")
+        for number in range(8)
+    }
+    folder = collection(tmp_path / "mixed", list(world), topic='text = "ship"')
+    crawl(folder, world, len(world))
+    before, queue = waiting(folder), TeachingQueue(folder, random=Random(0))
+    while (shown := queue.view()).change is None:
+        queue.answer(shown.page.url, "yes" if "bee." in shown.page.url else "no")
+    after, change = waiting(folder), shown.change
+    both = before.keys() & after.keys()
+    assert (change.waiting, change.is_ranking_left) == (len(both), False)
+    assert change.waiting_rose == sum(before[url] < 0.5 <= after[url] for url in both)
+    assert change.waiting_fell == sum(after[url] < 0.5 <= before[url] for url in both)
+    assert change.waiting_rose + change.waiting_fell > 0
 
 
 def test_undoing_an_answer_leaves_what_was_blocked_since(copied):

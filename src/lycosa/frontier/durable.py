@@ -337,12 +337,23 @@ def _one_in_so_many(arrivals: NDArray[np.int64], size: int) -> tuple[int, list[i
 
 def _saved_priorities(connection: sqlite3.Connection, arrivals: Sequence[int]) -> dict[int, tuple[Url, float]]:
     """The URLs of these arrivals and the priorities of their candidates, which are read only of boosted ones."""
+    rows = _own_priorities(_selected(connection, arrivals, _PRIORITY_COLUMNS))
+    return {arrival: (url, priority) for arrival, url, priority in rows}
+
+
+def waiting_priorities(connection: sqlite3.Connection) -> Iterator[tuple[Url, float]]:
+    """All waiting URLs with the priorities of their candidates, in a database, which may be open for reading only."""
+    rows = connection.execute(f"SELECT {_PRIORITY_COLUMNS} FROM frontier") if _has_table(connection) else ()
+    return ((url, priority) for _, url, priority in _own_priorities(rows))
+
+
+def _own_priorities(rows: Iterable[tuple[int, Any, Any, Any]]) -> Iterator[tuple[int, Url, float]]:
+    """The arrivals and URLs of rows of `_PRIORITY_COLUMNS`, with the priorities that they have without boosts."""
     try:
-        rows = msgspec.convert(list(_selected(connection, arrivals, _PRIORITY_COLUMNS)), list[FrontierRow])
-        return {
-            row.arrival: (row.url, row.priority if row.candidate is None else _decode_priority(row.candidate).priority)
-            for row in rows
-        }
+        for row in rows:
+            found = msgspec.convert(row, FrontierRow)
+            is_boosted = found.candidate is not None
+            yield found.arrival, found.url, _decode_priority(found.candidate).priority if is_boosted else found.priority
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 

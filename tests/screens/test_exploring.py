@@ -110,12 +110,12 @@ def test_dates_and_labels_are_facets(copied):
 
 
 def test_waiting_urls_of_a_host_have_no_page_after_the_last_that_can_be_shown(root, monkeypatch):
-    host = frontier.frontier_view(root / "bees").hosts[0]
+    host = frontier.frontier_view(root / "bees", now=0.0).hosts[0]
     assert host.waiting >= 4
     monkeypatch.setattr(frontier, "MAX_COUNTED", 0)  # as for a host beyond the largest ones
     monkeypatch.setattr(frontier, "WAITING_PER_PAGE", 1)
     monkeypatch.setattr(frontier, "MAX_WAITING", 3)
-    pages = [frontier.frontier_view(root / "bees", host=host.host, page=page) for page in (1, 2, 3, 4)]
+    pages = [frontier.frontier_view(root / "bees", now=0.0, host=host.host, page=page) for page in (1, 2, 3, 4)]
     assert [(each.page, each.last_page) for each in pages] == [(1, 2), (2, 3), (3, 3), (3, 3)]
 
 

@@ -1,6 +1,8 @@
 """What the screens change: crawls, labels, hosts, new collections."""
 
 import json
+import time
+from html import escape
 from pathlib import Path
 from random import Random
 from shutil import copytree
@@ -16,11 +18,12 @@ from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import is_made_here
+from lycosa.screens.frontier import frontier_view
 from lycosa.screens.teaching import BATCH, TeachingQueue
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Host, Url
 from screens.serving import Browser
-from sessions import crawl
+from sessions import crawl, opened
 from story.test_hostile_text import HOME
 from worlds import html
 
@@ -80,6 +83,25 @@ def test_hosts_are_blocked_and_preferred_for_the_next_crawl_and_that_is_undone(c
     assert "ads.example" in browser.get("/c/bees/frontier").text
     assert browser.post("/c/bees/steer", {"action": "undo"}).status_code == 303
     assert read_steering(copied / "bees").boosted == ()
+
+
+def test_urls_of_a_pattern_are_blocked(copied):
+    browser, before = Browser(copied), waiting(copied / "bees")
+    ads = next(iter(before))
+    assert browser.post("/c/bees/steer", {"action": "block", "what": f"{ads[:-1]}*"}).status_code == 303
+    assert waiting(copied / "bees").keys() == {url for url in before if not url.startswith(ads[:-1])}
+    assert escape(f"{ads[:-1]}*") in browser.get("/c/bees/frontier").text
+
+
+def test_hosts_on_hold_are_shown_until_their_holds_end(copied):
+    folder, browser = copied / "bees", Browser(copied)
+    with opened(folder, now=time.time()) as session:
+        session.state.hold(Host("slow.example"), time.time() + 7_200)
+        session.state.hold(Host("soon.example"), time.time() + 3_600)
+    held = browser.get("/api/collections/bees/frontier").json()["held"]
+    assert [each["host"] for each in held] == ["soon.example", "slow.example"]
+    assert "slow.example" in browser.get("/c/bees/frontier").text
+    assert frontier_view(folder, now=time.time() + 5_000).held_total == 1
 
 
 # ---------------------------------------------------------------- teaching

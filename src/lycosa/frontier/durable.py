@@ -70,8 +70,8 @@ class DurableFrontier(MemoryFrontier):
     Changes are buffered until `save` writes them; the owner of the connection commits. URLs in flight stay in the table
     until they are settled, and so wait again after a kill.
 
-    A boosted URL is one that the user put first, by itself or by its host: `BOOST` is added to its priority. A host is
-    dormant while none of its waiting URLs is in memory.
+    A boosted URL is one that the user put first, by itself, its host or a pattern: `BOOST` is added to its priority. A
+    host is dormant while none of its waiting URLs is in memory.
 
     About `in_memory` waiting URLs are in memory as entries of the queue. Each further one takes some 12 bytes, and a
     million of these 20 bytes more, so that a URL that is found again need not be read. This does not affect the order

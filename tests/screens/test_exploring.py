@@ -82,6 +82,18 @@ def test_a_facet_leads_to_as_many_pages_as_it_says(root, browser, query):
     assert followed >= 3
 
 
+def test_the_screen_lists_no_facet_that_all_results_have(browser):
+    """All pages are of one host, and only some are relevant."""
+    counts = {each["parameter"]: each["values"] for each in found(browser, "q=honey")["facets"]}
+    aside = browser.get("/c/bees/search?q=honey").text.partition("<aside")[2]
+    total = found(browser, "q=honey")["total"]
+    assert [value["count"] for value in counts["host"]] == [total]
+    assert "host=text.example" not in aside
+    for value in counts["min_relevance"]:
+        assert (f"min_relevance={value['value']}" in aside) == (value["count"] < total)
+    assert "min_relevance=" in aside
+
+
 def test_facets_count_what_the_catalog_has(root, browser, monkeypatch):
     monkeypatch.setattr(search.time, "time", lambda: NOW + 3 * 86_400)
     facets = {

@@ -26,10 +26,11 @@ _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
 _INDEX_NAMES = ("index.html", "index.htm", "index.xhtml", "index.shtml")
 _SAFE = "/!$&'()*+,;=:@~"  # characters that a path need not escape
 _LINK = re.compile(
-    r"(<(?:a|area|frame|iframe)\s[^<>]{0,2000}?\b(?:href|src)\s*=\s*)(\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
+    r"(<(?:a|area|frame|iframe)\s[^<>]{0,2000}?(?<=[\s\"'/])(?:href|src)\s*=\s*)(\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
     re.IGNORECASE,
 )
-_BASE = re.compile(r"<base\s[^<>]{0,2000}?\bhref\s*=\s*[\"']?([^\s\"'<>]+)", re.IGNORECASE)
+_BASE = re.compile(r"<base\s[^<>]{0,2000}?(?<=[\s\"'/])href\s*=\s*[\"']?([^\s\"'<>]+)", re.IGNORECASE)
+_FILE_SCHEME = re.compile(r"file:(?://localhost(?=/))?/*", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -127,17 +128,17 @@ class LinkRewriter:
     def _resolve(self, target: Url | None, href: str, file: str) -> Url | None:
         found = self._variants.page(target) if target is not None else None
         if found is None and (host_and_path := target.partition("://")[2] if target is not None else ""):
-            found = self._by_pattern(host_and_path)
+            found = self._by_pattern(host_and_path, rest_as_url=lambda rest: rest.partition("?")[0])
         if found is None and (path := _path_on_disk(href, file)):
-            found = self._by_folder(path) or self._by_pattern(path)
+            found = self._by_folder(path) or self._by_pattern(path, rest_as_url=_escaped)
         return found
 
-    def _by_pattern(self, name: str) -> Url | None:
+    def _by_pattern(self, name: str, *, rest_as_url: Callable[[str], str]) -> Url | None:
         for pattern, base in self._patterns:
             match = pattern.match(name)
             if match is None:
                 continue
-            url = base + name[match.end() :]
+            url = base + rest_as_url(name[match.end() :])
             found = self._variants.page(url) or self._variants.page(url.rstrip("/") + ".html")
             if found is not None:
                 return found
@@ -146,7 +147,7 @@ class LinkRewriter:
     def _by_folder(self, path: str) -> Url | None:
         for folder, base in self._folders:
             if path.startswith(folder):
-                found = self._variants.page(base + quote(path[len(folder) :], safe=_SAFE))
+                found = self._variants.page(base + _escaped(path[len(folder) :]))
                 if found is not None:
                     return found
         return None
@@ -185,10 +186,15 @@ def _without_gz(name: str) -> str:
     return name[:-3] if name.lower().endswith(".gz") else name
 
 
+def _escaped(path: str) -> str:
+    """A path on the disk as a path of a URL."""
+    return quote(path, safe=_SAFE)
+
+
 def _path_on_disk(href: str, file: str) -> str:
     """The path of the file that a link in `file` means; empty if it means none."""
-    if href[:5].lower() == "file:":
-        href = "/" + href[5:].lstrip("/")
+    if scheme := _FILE_SCHEME.match(href):
+        href = "/" + href[scheme.end() :]
     elif _SCHEME.match(href) or href.startswith("//"):
         return ""
     path = unquote(href.partition("?")[0])

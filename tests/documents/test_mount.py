@@ -10,7 +10,7 @@ from documents.small_webs import page, write
 from lycosa.reading.decode import decode
 from lycosa.reading.reader import page_of_html
 from lycosa.vocabulary.records import Url
-from lycosa_lab.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name, mount
+from lycosa_lab.worlds.mount import LinkRewriter, MountPoint, UrlVariants, as_utf8, file_url, is_html_name, mount
 
 BASE = "http://site.example/docs/"
 NAMES = [
@@ -24,7 +24,7 @@ NAMES = [
     "100%25.html",
 ]
 URLS = {name: file_url(BASE, name) for name in NAMES}
-SITE = Site(
+SITE = MountPoint(
     BASE, "/usr/share/doc/site/", (re.compile(r"(?:old\.example|site\.readthedocs\.io|/var/www/site)/(?:en/[^/]+/)?"),)
 )
 
@@ -132,7 +132,7 @@ def test_pages_are_recognised_by_their_names() -> None:
 
 def test_of_two_pages_that_differ_in_case_each_is_found_by_its_own_name() -> None:
     urls = [Url(BASE + "Chess.html"), Url(BASE + "chess.html")]
-    _, targets = LinkRewriter(urls, [Site(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
+    _, targets = LinkRewriter(urls, [MountPoint(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
     assert targets == [urls[1]]
     assert UrlVariants(urls).page(BASE + "CHESS.html") == urls[0]
 

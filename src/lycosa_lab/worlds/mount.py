@@ -55,7 +55,7 @@ def as_utf8(text: str, content: bytes) -> bytes:
     return codecs.BOM_UTF8 + data
 
 
-class Site(Struct, frozen=True):
+class MountPoint(Struct, frozen=True):
     """A folder of pages, the URL at which it is mounted, and other names for it."""
 
     base: str  # URL, with a slash at its end
@@ -69,16 +69,17 @@ class UrlVariants:
     def __init__(self, urls: Iterable[Url], aliases: Mapping[Url, Url] | None = None):
         self._pages: dict[str, Url] = {}
         for url in urls:
-            self._pages.setdefault(_fold_url(url), url)
+            self._pages.setdefault(_comparison_key(url), url)
         for alias, url in (aliases or {}).items():
-            self._pages.setdefault(_fold_url(alias), url)
+            self._pages.setdefault(_comparison_key(alias), url)
 
     def page(self, url: str) -> Url | None:
         """The page that a URL means, None if there is none."""
-        return self._pages.get(_fold_url(url))
+        return self._pages.get(_comparison_key(url))
 
 
-def _fold_url(url: str) -> str:
+def _comparison_key(url: str) -> str:
+    """What the spellings of a URL have in common; its scheme is ignored too."""
     name = unquote(url.partition("://")[2].partition("?")[0]).lower().removesuffix(".gz")
     folder, _, last = name.rpartition("/")
     return folder if last in _INDEX_NAMES or not last else name
@@ -87,11 +88,13 @@ def _fold_url(url: str) -> str:
 class LinkRewriter:
     """Rewrites the links of pages that mean a page of the world by another spelling."""
 
-    def __init__(self, urls: Iterable[Url], sites: Sequence[Site], aliases: Mapping[Url, Url] | None = None):
+    def __init__(
+        self, urls: Iterable[Url], mount_points: Sequence[MountPoint], aliases: Mapping[Url, Url] | None = None
+    ):
         self._urls = frozenset(urls)
         self._variants = UrlVariants(urls, aliases)
-        self._folders = sorted(((site.folder, site.base) for site in sites), key=lambda pair: -len(pair[0]))
-        self._patterns = [(pattern, site.base) for site in sites for pattern in site.patterns]
+        self._folders = sorted(((each.folder, each.base) for each in mount_points), key=lambda pair: -len(pair[0]))
+        self._patterns = [(pattern, each.base) for each in mount_points for pattern in each.patterns]
 
     def rewrite(self, url: Url, text: str, file: str) -> tuple[str, list[Url]]:
         """The HTML of a page with its links rewritten, and the other pages it links to, in order.

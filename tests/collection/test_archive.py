@@ -265,6 +265,11 @@ def test_cdxj_leads_to_the_answers(tmp_path):
         assert record.http_headers.get_statuscode() == entry["status"]
 
 
+def test_cdxj_lines_may_contain_other_line_separators():
+    lines = [f'com,example)/{number} 2023 {{"mime":"text/html\x85\u2028x"}}\n' for number in range(600)]
+    assert list(cdxj.Entries(lines)) == lines
+
+
 def test_cdxj_is_neither_read_nor_written_for_events_without_an_answer(tmp_path, monkeypatch):
     written(tmp_path, [visit(HOME), visit(WOLF)])
     path = the_file(tmp_path)

@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -98,7 +99,8 @@ class Entries:
 
     def __iter__(self) -> Iterator[str]:
         for block in self._blocks:
-            yield from gzip.decompress(block).decode().splitlines(keepends=True)
+            for line in BytesIO(gzip.decompress(block)):  # `str.splitlines` would also split at U+0085 and the like
+                yield line.decode()
         yield from self._recent
 
 

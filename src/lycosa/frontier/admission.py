@@ -78,7 +78,7 @@ class Admission:
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
         self._scope = scope
-        self._sites = sites
+        self.sites = sites
         self._url_pattern = _any_pattern(scope.urls)
         self._excluded_url_pattern = _any_pattern(scope.exclude_urls)
 
@@ -136,7 +136,7 @@ class Admission:
             return SkipReason.SCOPE, "URL excluded"
         if self._forgotten and not self._forgotten.isdisjoint(map(key_of, url_and_host_spellings(url))):
             return SkipReason.FORGOTTEN, ""
-        if scope.stay_on_sites and site_of(url) not in self._sites:
+        if scope.stay_on_sites and site_of(url) not in self.sites:
             return SkipReason.SCOPE, "not on the sites of the seeds"
         return None
 

@@ -297,10 +297,12 @@ class CrawlState:
 
     def _apply_limits(self, before: RunSettings) -> list[str]:
         """Applies scope and quotas; returns which of them have changed."""
-        settings = self.settings
-        self._admission.set_scope(settings.scope, sites=self._sites_to_stay_on(settings.scope))
-        self.frontier.set_quotas(settings.quotas)
+        settings, sites = self.settings, self._sites_to_stay_on(self.settings.scope)
         changes = settings.limit_changes(before)
+        if sites != self._admission.sites and "scope" not in changes:  # a seed on another site widens the scope
+            changes.append("scope")
+        self._admission.set_scope(settings.scope, sites=sites)
+        self.frontier.set_quotas(settings.quotas)
         if changes:  # re-ranking skips again what is still out of scope
             self._recall.invalidate()
             self._catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)

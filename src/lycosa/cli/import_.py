@@ -18,7 +18,7 @@ def import_(
     result = api.import_archive(name, file, notify=notify)
     typer.echo(
         f"{counted(result.pages, 'page')} imported, {result.known} already in the collection or forgotten, "
-        f"{counted(result.passed_over, 'record')} ignored (not HTML, damaged, or dated in the future)"
+        f"{counted(result.skipped, 'record')} ignored (not HTML, damaged, or dated in the future)"
     )
     if result.damage:
         notify(result.damage)

@@ -38,7 +38,7 @@ Sample = tuple[Floats, Floats]  # rows of features, and the status behind each
 def sample_of(world: StudyWorld, pages: int) -> Sample:
     """Some pages; where the world does not know what links to them from everywhere, links within it count."""
     features, urls = FeatureExtractor(), list(world.urls())
-    knows = world.standing_of(urls[0]) is not None
+    knows = world.log_in_links(urls[0]) is not None
     chosen = set(random.Random(1).sample(urls, min(pages, len(urls))))
     rows, links = {}, []
     for url in urls:
@@ -48,7 +48,7 @@ def sample_of(world: StudyWorld, pages: int) -> Sample:
             if not knows:
                 links += [(url, link.target) for link in page.links]
     in_links = count_in_links(links)
-    statuses = [world.standing_of(url) if knows else log1p(in_links.get(url, 0)) for url in rows]
+    statuses = [world.log_in_links(url) if knows else log1p(in_links.get(url, 0)) for url in rows]
     return np.array(list(rows.values())), np.array(statuses, dtype=np.float64)
 
 

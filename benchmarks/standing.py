@@ -61,7 +61,7 @@ def parts(features: FeatureExtractor) -> dict[str, Callable[[Page], object]]:
 def rows(world: SyntheticWorld, count: int, rounds: int, *, stem: bool) -> Iterator[tuple[str, float]]:
     """What is measured, and the milliseconds it takes for a page."""
     good, bad, pages = pages_of(world, 0, 250), pages_of(world, 250, 250), pages_of(world, 1000, count)
-    statuses = [world.standing_of(page.url) or 0.0 for page in good]
+    statuses = [world.log_in_links(page.url) or 0.0 for page in good]
     relevance = train(fresh(good, stem=stem), fresh(bad, stem=stem))
     model = learn(
         zip(fresh(good, stem=stem), statuses, strict=True),

@@ -48,7 +48,13 @@ class _KilledError(Exception):
 
 
 def crawl(
-    folder: Path, world: Mapping[Url, Any], pages: int | None = None, *, is_killed: bool = False, **changes: Any
+    folder: Path,
+    world: Mapping[Url, Any],
+    pages: int | None = None,
+    *,
+    settings: CommandSettings | None = None,
+    is_killed: bool = False,
+    **changes: Any,
 ) -> list[Url]:
     """What one run visits until the collection has so many pages, or nothing is left.
 
@@ -56,7 +62,7 @@ def crawl(
     """
     urls: list[Url] = []
     with suppress(_KilledError), opened(folder, stop=Budget(pages=pages), **changes) as session:
-        urls = asyncio.run(visited(session, world, is_killed=is_killed))
+        urls = asyncio.run(visited(session, world, settings, is_killed=is_killed))
         if is_killed:
             raise _KilledError
     return urls

@@ -58,7 +58,7 @@ def shared(folder: Path, **options):
     """The collection of a folder as a peer shares it."""
     with open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder), **options)
-        content.catch_up()
+        content.update_summary()
         yield content
 
 

@@ -402,7 +402,7 @@ def test_damage_to_the_waiting_urls_names_the_way_out(bees, served):
             collection.overview,
             collection.report,
             lambda: collection.explain("http://nowhere.example/"),
-            lambda: frontier_view(bees),
+            lambda: frontier_view(bees, now=0.0),
             lambda: page_view(bees, "http://nowhere.example/"),
         ):
             with pytest.raises(CollectionError, match=f"lycosa rebuild {bees}"):

@@ -41,6 +41,7 @@ FILE_NAME = "lycosa.toml"
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 200  # of nested tables
 DEFAULT_STRATEGY = "hunter"  # if the recipe names none
+FORMER_DEFAULT_STRATEGY = "adaptive"  # which `lycosa new` wrote into recipes before
 
 _PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # the web knows the schemes
 NotNegative = Annotated[float, Meta(ge=0)]

@@ -91,7 +91,7 @@ def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
         targets=frozenset(topic.other_entries) or None,
         similarity=pool.similarity,
         rank=pool.rank,
-        standing=world.standing_of if world.standing_of(topic.seeds[0]) is not None else None,
+        standing=world.log_in_links if world.log_in_links(topic.seeds[0]) is not None else None,
     )
 
 

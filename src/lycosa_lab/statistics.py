@@ -49,7 +49,7 @@ class PairedTest:
         return self.difference > 0 and self.p < SIGNIFICANT
 
     @property
-    def may_be_gain(self) -> bool:
+    def is_gain_or_unknown(self) -> bool:
         """Whether the first is significantly larger as far as is known: NaN counts for it."""
         return not self.difference <= 0 and not self.p >= SIGNIFICANT
 
@@ -112,13 +112,13 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def verdict(holds: bool, *tested: float) -> bool | None:
+def holds_or_unknown(holds: bool, *tested: float) -> bool | None:
     """Whether a claim holds that rests on these p-values or shares; None, only reported, if one of them is NaN and
     nothing else makes the claim fail.
 
     holds: whether it holds as far as the values are known, so that NaN in them does not count against it.
 
-    >>> verdict(True, 0.01), verdict(True, 0.01, math.nan), verdict(False, 0.2, math.nan)
+    >>> holds_or_unknown(True, 0.01), holds_or_unknown(True, 0.01, math.nan), holds_or_unknown(False, 0.2, math.nan)
     (True, None, False)
     """
     return None if holds and any(map(math.isnan, tested)) else holds

@@ -98,8 +98,8 @@ def in_links_of(world: StudyWorld) -> InLinkCounts:
     first = next(iter(world.urls()), None)
     if first is None:
         raise UsageError(f"the world {world.name} has no pages")
-    if world.standing_of(first) is not None:
-        return InLinkCounts(world.standing_of, "in-links as the world tells them")
+    if world.log_in_links(first) is not None:
+        return InLinkCounts(world.log_in_links, "in-links as the world tells them")
     counts = dict(zip(world.urls(), world.in_degrees().tolist(), strict=True))
     return InLinkCounts(
         lambda url: log1p(counts[url]) if url in counts else None, "in-links from within the world alone"

@@ -543,7 +543,7 @@ class SharedCollection:
         term_count = sum(segment.terms for segment in self._segments) + added_terms
         return size > MAX_FOREIGN_BYTES or term_count > MAX_TERMS
 
-    def catch_up(self, report: ReportPages = lambda done, total: None) -> None:
+    def update_summary(self, report: ReportPages = lambda done, total: None) -> None:
         """Brings the summary up to date; `report` is called with the number of pages done and the total."""
         build = self.pending_build(at_once=True)
         if build is None:

@@ -2,7 +2,9 @@ import gc
 import os
 import signal
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 
 import pytest
 
@@ -238,6 +240,25 @@ def test_an_older_catalog_is_brought_up_to_date(tmp_path):
         assert version_of(catalog.connection) == len(newer)
         assert catalog.connection.execute("SELECT url, weight FROM pages").fetchall() == [(HOME, 0.5)]
         catalog.close()
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_several_connections_may_bring_an_older_catalog_up_to_date(tmp_path, writable):
+    barrier = Barrier(6)
+
+    def open_together(path):
+        barrier.wait()
+        connection = schema.connect(path, writable=writable, migrations=MIGRATIONS)
+        version = version_of(connection)
+        connection.close()
+        return version
+
+    with ThreadPoolExecutor(6) as threads:
+        for run in range(5):
+            path = tmp_path / f"{run}.sqlite"
+            with closing(sqlite3.connect(path)) as connection:
+                migrate(connection, MIGRATIONS[:2])
+            assert list(threads.map(open_together, [path] * 6)) == [len(MIGRATIONS)] * 6
 
 
 def test_a_step_that_fails_changes_nothing(tmp_path):

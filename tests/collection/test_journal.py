@@ -103,6 +103,20 @@ def test_a_rebuild_killed_on_its_way_changes_nothing(folder):
     assert not [path.name for path in folder.iterdir() if "rebuilt" in path.name]
 
 
+def test_a_rebuild_without_pages_removes_the_old_index(folder):
+    for path in (folder / "archive").iterdir():
+        path.unlink()
+    with collection_in(folder, rebuild=True) as collection:
+        assert not list(collection.unapplied())
+    with collection_in(folder, writable=False) as opened:
+        assert opened.search.search("Title") == []
+        assert opened.pages_not_indexed() == 0
+    with collection_in(folder) as collection:
+        collection.record(visit(HOME))
+    with collection_in(folder, writable=False) as opened:
+        assert [hit.url for hit in opened.search.search("Title")] == [HOME]
+
+
 def test_while_another_process_rebuilds_what_there_is_can_be_read(folder):
     rebuilding = collection_in(folder, rebuild=True)
     with collection_in(folder, writable=False) as opened:

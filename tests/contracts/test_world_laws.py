@@ -105,7 +105,7 @@ def test_every_url_has_a_page_and_nothing_else_has(world: StudyWorld) -> None:
     assert world.read(NOWHERE) is None
     assert world.redirect(NOWHERE) is None
     assert world.topic(NOWHERE) is None
-    assert world.standing_of(NOWHERE) is None
+    assert world.log_in_links(NOWHERE) is None
 
 
 def test_a_page_is_what_a_reader_makes_of_its_html(kind: Kind, world: StudyWorld) -> None:
@@ -173,7 +173,7 @@ def test_facts_are_plain_and_tell_name_and_pages(world: StudyWorld) -> None:
 
 
 def test_standing_is_a_number_from_0_on_where_it_is_known(world: StudyWorld) -> None:
-    standings = [world.standing_of(url) for url in world.urls()]
+    standings = [world.log_in_links(url) for url in world.urls()]
     assert all(standing is None or standing >= 0.0 for standing in standings)
 
 
@@ -191,6 +191,6 @@ def test_a_saved_world_is_the_same_again(kind: Kind, world: StudyWorld, tmp_path
         assert again.page(url) == world.page(url)
         assert again.read(url) == world.read(url)
         assert again.topic(url) == world.topic(url)
-        assert again.standing_of(url) == world.standing_of(url)
+        assert again.log_in_links(url) == world.log_in_links(url)
         assert list(again.out_links(url)) == list(world.out_links(url))
     assert again.in_degrees().tolist() == world.in_degrees().tolist()

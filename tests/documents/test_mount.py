@@ -10,12 +10,23 @@ from documents.small_webs import page, write
 from lycosa.reading.decode import decode
 from lycosa.reading.reader import page_of_html
 from lycosa.vocabulary.records import Url
-from lycosa_lab.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name, mount
+from lycosa_lab.worlds.mount import LinkRewriter, MountPoint, UrlVariants, as_utf8, file_url, is_html_name, mount
 
 BASE = "http://site.example/docs/"
-NAMES = ["index.html", "a/index.html", "a/Deep%20File.html", "a/b(c)'d.html", "news.html.gz", "caf\xe9.html"]
+NAMES = [
+    "index.html",
+    "a/index.html",
+    "a/Deep%20File.html",
+    "a/b(c)'d.html",
+    "news.html.gz",
+    "caf\xe9.html",
+    "why?.html",
+    "100%25.html",
+]
 URLS = {name: file_url(BASE, name) for name in NAMES}
-SITE = Site(BASE, "/usr/share/doc/site/", (re.compile(r"(?:old\.example|site\.readthedocs\.io)/(?:en/[^/]+/)?"),))
+SITE = MountPoint(
+    BASE, "/usr/share/doc/site/", (re.compile(r"(?:old\.example|site\.readthedocs\.io|/var/www/site)/(?:en/[^/]+/)?"),)
+)
 
 
 def rewriter() -> LinkRewriter:
@@ -46,6 +57,10 @@ def rewriter() -> LinkRewriter:
         ("https://site.example/docs/", "index.html"),
         ("https://old.example/en/2.0/a/", "a/index.html"),
         ("http://site.readthedocs.io/news", "news.html.gz"),
+        ("http://site.readthedocs.io/news?highlight=bees", "news.html.gz"),
+        ("file://localhost/usr/share/doc/site/news.html", "news.html.gz"),
+        ("/var/www/site/why%3F.html", "why?.html"),
+        ("/var/www/site/100%2525", "100%25.html"),
     ],
 )
 def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
@@ -71,6 +86,15 @@ def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
 def test_other_links_are_left_as_they_are(href: str) -> None:
     html = f"<a href='{href}'>go</a><a HREF={href or 'x'}>again</a>"
     assert rewriter().rewrite(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
+
+
+def test_only_the_attribute_that_is_a_link_is_rewritten() -> None:
+    html = '<a data-href="../index.html?1" xlink:href="../index.html?2" href="../index.html?3">x</a>'
+    text, targets = rewriter().rewrite(Url(BASE + "a/page.html"), html, "/elsewhere/page.html")
+    assert text == html.replace("../index.html?3", str(URLS["index.html"]))
+    assert targets == [URLS["index.html"]]
+    based = '<base data-href="http://far.example/"><a href="index.html">x</a>'
+    assert rewriter().rewrite(Url(BASE + "a/page.html"), based, "/x.html") == (based, [URLS["a/index.html"]])
 
 
 def test_a_link_that_is_right_keeps_its_spelling_and_base_tags_count() -> None:
@@ -108,7 +132,7 @@ def test_pages_are_recognised_by_their_names() -> None:
 
 def test_of_two_pages_that_differ_in_case_each_is_found_by_its_own_name() -> None:
     urls = [Url(BASE + "Chess.html"), Url(BASE + "chess.html")]
-    _, targets = LinkRewriter(urls, [Site(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
+    _, targets = LinkRewriter(urls, [MountPoint(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
     assert targets == [urls[1]]
     assert UrlVariants(urls).page(BASE + "CHESS.html") == urls[0]
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crawling import PATIENCE, done, lycosa
+from crawling import PATIENCE, apart, done, lycosa
 from lycosa.collection.page_words import PageWords
 from lycosa.collection.search_index import SearchIndex
 from lycosa.logs.log_file import open_access_log
@@ -116,6 +117,16 @@ def test_a_log_deletes_no_file_of_the_user(log, precious, tmp_path):
     for words in (["show", log], ["show", tmp_path / "link"], ["import", tmp_path / "access.txt", "--into", log]):
         assert lycosa("logs", *words).is_one_clear_line(2, "is damaged")
     assert precious.read_text() == PRECIOUS
+
+
+def test_the_key_of_a_log_is_not_waited_for(log, tmp_path):
+    key = log.with_name(f"{log.name}.key")
+    key.unlink()
+    os.mkfifo(key)
+    more = tmp_path / "more.txt"
+    more.write_text((tmp_path / "access.txt").read_text().replace("/Oct/", "/Nov/"))
+    said = apart("logs", "import", more, "--into", log)
+    assert said.is_one_clear_line(1, f"cannot use the key {key}")
 
 
 def test_an_atlas_deletes_no_file_of_the_user(tmp_path, precious):

@@ -13,7 +13,7 @@ from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.records import Candidate, SkipReason, Url
 
 BEES, SHIPS, SAMPLE = (Url(f"http://{host}.example/") for host in ("bees", "ships", "sample"))
 
@@ -55,6 +55,21 @@ def test_a_boosted_link_precedes_samples_and_better_links(
     frontier.put([Candidate(SHIPS, 0.97), Candidate(BEES, 0.1), Candidate(SAMPLE, 1.0)])
     frontier.boost(["bees.example"])
     assert taken(frontier) == [(BEES, 0.1), (SAMPLE, 1.0), (SHIPS, 0.97)]
+
+
+@pytest.mark.parametrize("make", [in_memory, durable, spilling])
+def test_urls_of_a_pattern_come_first_or_never(make: Callable[[Strategy], MemoryFrontier]) -> None:
+    frontier, ads = make(BestFirst()), [Url(f"{SHIPS}ads/{number}?q=[{number}]") for number in range(3)]
+    frontier.put(
+        [Candidate(url, priority) for url, priority in ((SHIPS, 0.9), (BEES, 0.1), *((ad, 0.95) for ad in ads))]
+    )
+    skips = frontier.block(("*://ships.example/ads/*",))
+    assert [(skip.candidate.url, skip.reason, skip.detail) for skip in skips] == [
+        (ad, SkipReason.SCOPE, "URL blocked") for ad in ads
+    ]
+    assert [skip.detail for skip in frontier.put([Candidate(Url(f"{SHIPS}ads/new"), 1.0)])] == ["URL blocked"]
+    frontier.boost(["*://*bees.example/*"])
+    assert taken(frontier) == [(BEES, 0.1), (SHIPS, 0.9)]
 
 
 @pytest.mark.parametrize("make", [in_memory, durable])

@@ -218,7 +218,7 @@ def test_what_is_read_by_number_is_what_is_served_by_address(pairs: list[tuple[i
         others = dict.fromkeys(world.url(link.target) for link in read.links if link.target != number)  # type: ignore[arg-type]
         assert [link.target for link in served.links] == list(others)
         assert [link.target for link in read.links] == [target for source, target in pairs if source == number]
-        assert world.standing_of(url) == math.log1p(sum(target == number for _, target in pairs))
+        assert world.log_in_links(url) == math.log1p(sum(target == number for _, target in pairs))
     assert world.in_degrees().sum() == world.out_degrees().sum() == len(pairs)
     assert world.read(31) is None and world.read(-1) is None and world.page(Url(made(31))) is None  # type: ignore[arg-type]
 

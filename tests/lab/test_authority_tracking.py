@@ -272,7 +272,7 @@ def test_one_seed_gives_one_result_and_another_another(
 
 class Tiny(AuthorityTracking):
     scales: ClassVar = {
-        "small": {"nodes": 20_000, "links": 4_000, "k": 5, "nodes_a_target": 600, "crawls": [20], "runs": 3}
+        "small": {"nodes": 20_000, "links": 4_000, "k": 5, "nodes_per_target": 600, "crawls": [20], "runs": 3}
     }
 
 

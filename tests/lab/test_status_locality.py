@@ -40,7 +40,7 @@ class Closed(dict):
         linked = Counter(target for url in self for target in self.out_links(url))
         return np.array([linked[url] for url in self])
 
-    def standing_of(self, url: Url) -> float | None:
+    def log_in_links(self, url: Url) -> float | None:
         return None
 
 

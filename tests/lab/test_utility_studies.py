@@ -15,7 +15,7 @@ from lycosa_lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
 from lycosa_lab.studies.adaptive_utility.claims import (
     early_alpha,
     late_alpha,
-    status_above_half,
+    status_above_fixed_half,
     status_above_topic_only,
     topicality_comparable,
 )
@@ -192,7 +192,7 @@ def made_up_tables(
 
 def test_why_a_status_is_not_above_is_told_of_the_settings_that_failed_alone() -> None:
     status = {"α=0.5": 1.0, "δ=0.6": 2.0, "δ=0.7": 0.5, "δ=0.8": 2.0}
-    found = status_above_half(made_up_tables(status=status, alpha={"δ=0.7": 0.3, "δ=0.8": 0.9}))
+    found = status_above_fixed_half(made_up_tables(status=status, alpha={"δ=0.7": 0.3, "δ=0.8": 0.9}))
     assert found.reason == "δ=0.7 not higher, or not significantly; although α does not end above .5"
 
 
@@ -207,7 +207,7 @@ def test_without_a_test_a_claim_is_only_reported() -> None:
     unknown = made_up_tables(status={"δ=0.6": 2.0, "δ=0.7": math.nan, "δ=0.8": 2.0})
     share_unknown = made_up_tables(status={"δ=0.7": 2.0}, topicality={"α=1": 0.0})
     for claim in (
-        status_above_half(unknown),
+        status_above_fixed_half(unknown),
         unknown.lead_claim("status", "δ=0.7", "α=0.5", id="id", text="text", paper="paper"),
         status_above_topic_only(share_unknown, "long-crawl", "Here", "paper"),
     ):
@@ -215,7 +215,7 @@ def test_without_a_test_a_claim_is_only_reported() -> None:
 
 
 def test_a_claim_that_fails_in_one_setting_has_failed_even_without_a_test_of_another() -> None:
-    claim = status_above_half(made_up_tables(status={"δ=0.6": 0.5, "δ=0.7": math.nan, "δ=0.8": 2.0}))
+    claim = status_above_fixed_half(made_up_tables(status={"δ=0.6": 0.5, "δ=0.7": math.nan, "δ=0.8": 2.0}))
     assert claim.holds is False
     assert claim.reason.startswith("δ=0.6 not higher")
     low = made_up_tables(status={"δ=0.7": 0.5}, topicality={"α=1": 0.0}, shift=0.0)

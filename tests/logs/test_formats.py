@@ -102,6 +102,23 @@ def test_w3c_fields_may_change_midway():
     assert read(b"17:42:15 - / 200")[0] == b""
 
 
+@pytest.mark.parametrize(
+    ("written", "user"),
+    [
+        (b'ann "Mozilla/5.0 (X11)"', b"ann"),
+        (b'"Ann Lee" -', b"Ann Lee"),
+        (b'"the ""bee""" "a ""b"" c"', b'the "bee"'),
+        (b'"" ""', b""),
+        (b'"ann lee"', b'"ann'),  # as IIS writes them, not escaped
+        (b'a"nn "', b'a"nn'),
+    ],
+)
+def test_a_w3c_field_may_be_a_string_with_blanks(written, user):
+    read = W3cFormat()
+    read(b"#Fields: date time cs-uri-stem cs-username cs(User-Agent)")
+    assert read(b"2002-05-02 17:42:15 /a.html " + written) == (user, 1020361335.0, MAYBE_PAGE, b"/a.html")
+
+
 def test_a_table_by_the_names_of_its_columns():
     columns = parse_columns("user=who,url=page,time=when,status=code,method=verb,type=kind")
     header = b"\xef\xbb\xbfwhen,who,page,code,verb,kind"

@@ -170,7 +170,7 @@ def test_a_stranger_cannot_pass_anything_for_a_summary(folder):
 def test_a_collection_grows_while_it_is_shared(folder):
     with open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder))
-        content.catch_up()
+        content.update_summary()
         assert content.find("comet", 5).hits == ()
         add_pages(folder, {"http://stars.example/": ("Stars", "A comet and its orbit.")})
         assert urls(content.find("comet", 5)) == {"http://stars.example/"}
@@ -341,7 +341,7 @@ def test_a_page_that_is_new_or_comes_again_from_elsewhere_is_judged_by_its_own_r
     folder = add_pages(tmp_path / "c", HONEY)
     with open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder))
-        content.catch_up()
+        content.update_summary()
         assert content.find("hive", 10).hits
         add_pages(folder, {"http://hive.example/": ("Hive", "secret of the hive")}, address="10.0.0.8")
         add_pages(folder, {"http://late.example/": ("Late", "a late hive")}, address="10.0.0.8")
@@ -357,12 +357,12 @@ def test_a_page_that_comes_again_from_a_public_address_is_shared_and_counted_onc
     folder = add_pages(add_pages(tmp_path / "c", others), {url: ("Hive", "an early hive")}, address="10.0.0.8")
     with open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder))
-        content.catch_up()
+        content.update_summary()
         assert (content.pages, content.withheld) == (99, 1)
         add_pages(folder, {url: ("Hive", "a later hive")})
         update = content.pending_build(at_once=True)
         assert update is not None and not update.replaces_all
-        content.catch_up()
+        content.update_summary()
         assert (content.pages, content.withheld) == (100, 0)
         assert urls(content.find("hive", 10)) == {url}
 
@@ -371,7 +371,7 @@ def test_of_many_new_pages_a_few_are_read_for_a_question(tmp_path, monkeypatch):
     folder = add_pages(tmp_path / "c", HONEY)
     with open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder))
-        content.catch_up()
+        content.update_summary()
         pages = {f"http://n{n}.example/": ("Hive", f"hive number {n}") for n in range(200)}
         add_pages(folder, pages, address="10.0.0.8")
         content.find("hive", 30)
@@ -392,7 +392,7 @@ def test_whatever_the_catalog_says_nothing_but_records_of_the_archive_is_handed_
     with suppress(CollectionError), open_for_reading(folder) as collection:
         content = SharedCollection(collection, PeerFolder(folder), allow_private=True)
         with suppress(CollectionError):
-            content.catch_up()
+            content.update_summary()
         assert content.fetch("http://hive.example/") is None
         assert content.find("hive", 10).hits == () or content.error
 

@@ -191,6 +191,22 @@ def test_what_a_page_forbids_robots_holds_on_a_large_page_too(markup: list[str],
     assert _forbids(small) - held <= {link.target for link in small.links} - followed
 
 
+@pytest.mark.parametrize("before", ["<keygen>", "<object></object>", "<input>", "<table><tr><td>", "<embed>", ""])
+def test_frames_on_a_large_page_hide_nothing(before: str) -> None:
+    """Whether a <frameset> replaces the body depends on elements that the scan drops."""
+    page = f"{before}<frameset><frame src=/f>{''.join(FORBIDDEN)}</frameset>"
+    small, large = (parse_html(html, Url("http://site.example/")) for html in (page, page + LARGE))
+    assert _forbids(small) <= _forbids(large)
+    assert not before or "noindex" in _forbids(large)
+
+
+def test_the_frames_of_a_large_page_are_links() -> None:
+    page = "<head><title>Bees</title></head><frameset cols=1,2><frame src=/a /><frame\nsrc='/b'></frameset>"
+    parsed = parse_html(page + LARGE, Url("http://site.example/"))
+    assert [link.target for link in parsed.links] == ["http://site.example/a", "http://site.example/b"]
+    assert parsed.title == "Bees"
+
+
 def test_what_is_no_markup_forbids_nothing() -> None:
     """Icons as drawing programs write them do not put the rest of a page in doubt."""
     icon = (

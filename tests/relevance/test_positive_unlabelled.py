@@ -127,6 +127,15 @@ def test_pages_that_differ_only_in_words_without_vectors_give_a_model_that_can_b
     assert LinearModel.from_plain(model.to_plain()).to_plain() == model.to_plain()
 
 
+def test_pages_without_any_word_of_the_topic_are_not_relevant() -> None:
+    index = [page_of("vabe zuno keli " * 20 + f"dora{number}") for number in range(10)]
+    others = [page_of(" ".join(f"w{number * 7 + step}x" for step in range(40)) + " filu") for number in range(50)]
+    model = trained([page_of("xyzzyplugh quuxfrob")], index + others)
+    assert model.meaning is None
+    assert share_relevant(model, index + others) == 0.0
+    assert model.relevance(page_of("quuxfrob " * 3 + "filu")) >= RELEVANT
+
+
 @pytest.mark.parametrize("text", ["", "wool and yarn", "wasp"])
 def test_a_page_without_a_word_that_speaks_for_the_topic_is_not_relevant(text: str) -> None:
     model = LinearModel({"honey": (1.0, 2.0), "wasp": (1.0, -0.5)}, bias=0.7, idf_of_new=1.0)

@@ -1,16 +1,19 @@
 """A crawl with all its parts: budgets, redirects, retries, robots and interrupts, over tiny simulated webs."""
 
 import asyncio
+from dataclasses import replace
+from itertools import groupby
 from random import Random
 
 import pytest
 
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.reading import Reader
 from lycosa.run.crawl import EverySeedRefusedError
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.robots import RobotsWeb
 from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
@@ -60,6 +63,29 @@ def test_overlapping_fetches_do_not_overshoot(concurrency: int) -> None:
     visits = asyncio.run(collect())
     assert crawl.status.pages == 20 == len(visits)
     assert len(set(urls_of(visits))) == 20
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_every_page_is_parsed_once_and_several_in_a_row_if_they_arrive_together(concurrency: int) -> None:
+    pages = {Url(f"http://host{number}.example/"): html(f"Host {number}", "honey") for number in range(8)}
+    crawl = crawl_of(pages, BreadthFirst(), clock=WallClock(), concurrency=concurrency)
+    events: list[str] = []
+
+    def read(fetch: Fetch) -> Page | None:
+        events.append("parsed")
+        return Reader()(fetch)
+
+    crawl = replace(crawl, assess=replace(crawl.assess, read=read), observe=lambda visit: events.append("assessed"))
+    crawl.loop.start(list(pages))
+
+    async def collect() -> list[Visit]:
+        return [visit async for visit in crawl.visits()]
+
+    visits = asyncio.run(collect())
+    assert len(visits) == len(pages) == events.count("parsed") == events.count("assessed")
+    assert all(visit.page is not None and visit.page.url == visit.fetch.url for visit in visits)
+    in_a_row = max(len(list(run)) for event, run in groupby(events) if event == "parsed")
+    assert in_a_row == (1 if concurrency == 1 else len(pages))
 
 
 def test_it_stops_when_minutes_have_passed() -> None:

@@ -6,8 +6,8 @@ import pytest
 from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
-from crawling import collection, waiting
-from lycosa.frontier.admission import Traps
+from crawling import collection, skipped, waiting
+from lycosa.frontier.admission import Scope, Traps
 from lycosa.recipe import UtilityOptions, Waiting
 from lycosa.run.steering import block
 from lycosa.vocabulary.records import Url
@@ -58,6 +58,17 @@ def test_a_scope_holds_from_the_run_on_that_names_it(crawled: Path) -> None:
         session.reranker.rerank()
         assert not session.state.is_in_scope(Url("http://ships.example/1"))
     assert {url.split("/")[2] for url in waiting(crawled)} == {"bees.example"}
+
+
+def test_a_seed_on_another_site_widens_a_scope_of_the_seeds_sites(tmp_path: Path) -> None:
+    here, there, deep = Url("http://a.example/"), Url("http://b.example/"), Url("http://b.example/deep")
+    world = {here: html("a", "bees", [there, deep]), there: html("b", "bees"), deep: html("deep", "bees")}
+    folder, stay = collection(tmp_path / "bees", [here]), {"scope": Scope(stay_on_sites=True)}
+    assert crawl(folder, world, **stay) == [here]
+    assert set(skipped(folder)) == {there, deep}
+    (folder / "seeds.txt").write_text(f"{here}\n{there}\n", encoding="utf-8")
+    assert set(crawl(folder, world, **stay)) == {there, deep}
+    assert not skipped(folder)
 
 
 def test_hosts_that_asked_for_a_long_rest_have_it_over_runs(crawled: Path) -> None:

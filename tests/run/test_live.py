@@ -116,6 +116,22 @@ def test_the_default_strategy_is_told_once_where_runs_went_by_another(bees: Path
     assert said(8, strategy="best-first") == said(9) == []
 
 
+@pytest.mark.slow
+def test_the_new_default_is_told_once_where_the_recipe_names_the_former_one(bees: Path) -> None:
+    def said(pages: int, settings: CommandSettings = CommandSettings()) -> list[str]:
+        lines: list[str] = []
+        crawl(bees, TOPICAL, pages, settings=settings, notify=lines.append, strategy="adaptive")
+        return [line for line in lines if "the default" in line]
+
+    assert said(2, CommandSettings(names_strategy=True)) == []
+    message = (
+        f"Using adaptive, which {bees / 'lycosa.toml'} names; the default is now hunter, which finds more pages on the "
+        "topic (--strategy hunter tries it)"
+    )
+    assert said(4) == [message]
+    assert said(6) == []
+
+
 def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> None:
     listing(bees / "good.txt", ["http://bees.example/0"])
     with opened(bees, topic=Topic(examples="good.txt")) as session:

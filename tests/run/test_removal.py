@@ -1,5 +1,6 @@
 """Forgotten pages are removed from every file when a collection is next opened."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,12 +10,15 @@ import pytest
 from crawling import pages, waiting
 from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.admission import Admission
+from lycosa.recipe import load_recipe
 from lycosa.run.forgotten import add_forgotten, is_forgotten, is_forgotten_name
 from lycosa.run.removal import REPORT_FILE, STANDING_FILE
+from lycosa.run.session import Session
 from lycosa.run.stored_pages import StoredPages
+from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import key_of
-from sessions import opened
+from sessions import NOW, opened
 
 
 def test_opening_removes_what_was_forgotten_once(crawled: Path) -> None:
@@ -63,6 +67,37 @@ def test_a_journal_of_a_removal_is_enough_to_do_it_again(crawled: Path) -> None:
         pass
     assert read_upkeep_journal(crawled) is None
     assert not (crawled / STANDING_FILE).exists()
+
+
+def test_a_rebuild_killed_after_it_forgot_leaves_no_page_that_is_forgotten_next(crawled: Path) -> None:
+    first, second = pages(crawled)[3:5]
+    add_forgotten(crawled, first)
+    with opened(crawled):
+        pass
+    killed = Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), rebuild=True)
+    killed.collection.catalog.close()
+    assert killed.collection._lock is not None
+    killed.collection._lock.close()
+    assert read_upkeep_journal(crawled) == UpkeepTask("rebuild")
+    add_forgotten(crawled, second)
+    with opened(crawled):
+        pass
+    left = b"".join(path.read_bytes() for path in crawled.rglob("*") if path.is_file() and path.suffix != ".gz")
+    assert second.encode() not in left
+    kept = pages(crawled)
+    with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), rebuild=True):
+        pass
+    assert pages(crawled) == kept
+
+
+def test_leftovers_of_a_rebuild_are_deleted_even_without_its_journal(crawled: Path) -> None:
+    url = pages(crawled)[3]
+    shutil.copy(crawled / "catalog.sqlite", crawled / "rebuilt.sqlite")
+    (crawled / "rebuilt-search.new").mkdir()
+    add_forgotten(crawled, url)
+    with opened(crawled):
+        pass
+    assert not [path.name for path in crawled.iterdir() if "rebuilt" in path.name]
 
 
 def test_forgetting_goes_on_whatever_was_forgotten_before(crawled: Path) -> None:

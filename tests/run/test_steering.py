@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from crawling import collection, pages, rows, waiting
 from lycosa.run import steering
 from lycosa.run.review import LabelledPage, add_to_sample, read_sample
-from lycosa.run.steering import STEERING_FILE, Steering, SteeringCommand, checked_host, checked_url, read_steering
+from lycosa.run.steering import (
+    STEERING_FILE,
+    Steering,
+    SteeringCommand,
+    checked_host,
+    checked_pattern,
+    checked_url,
+    read_steering,
+)
 from lycosa.run.topic import LABELS_FILE, read_labels
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Url
@@ -48,6 +56,26 @@ def test_what_is_forgotten_is_not_named_any_more(tmp_path: Path) -> None:
     steering.block(tmp_path, "ads.example")
     steering.forget_steering(tmp_path, lambda what: what == HIVE)
     assert (tmp_path / STEERING_FILE).read_text() == "block ads.example\n"
+
+
+def test_patterns_are_read_back_in_normal_form_and_forgotten_with_their_host(tmp_path: Path) -> None:
+    steering.block(tmp_path, "HTTP*://Ads.Example/Banner/* ")
+    steering.block(tmp_path, "*.example.org/*.pdf")
+    steering.boost(tmp_path, "bees.example/hive*")
+    patterns = Steering(("http*://ads.example/Banner/*", "*://*.example.org/*.pdf"), ("*://bees.example/hive*",))
+    assert read_steering(tmp_path) == patterns
+    steering.forget_steering(tmp_path, lambda what: what in ("ads.example", "https://bees.example/hive"))
+    assert (tmp_path / STEERING_FILE).read_text() == "block *://*.example.org/*.pdf\n"
+    steering.forget_steering(tmp_path, lambda what: what == "example.org")
+    assert read_steering(tmp_path) == Steering()
+
+
+@pytest.mark.parametrize("pattern", ["*", "*://*/*", "a b*", "*\nboost a.example", "bücher*", "a" * 2_000 + "*"])
+def test_what_is_no_pattern_is_refused_in_one_line(tmp_path: Path, pattern: str) -> None:
+    for command in (steering.block, steering.boost):
+        with pytest.raises(UsageError, match=r"^not a pattern of URLs: .+$"):
+            command(tmp_path, pattern)
+    assert read_steering(tmp_path) == Steering()
 
 
 def test_a_label_after_a_line_without_an_end_is_a_line_of_its_own(tmp_path: Path) -> None:
@@ -103,7 +131,7 @@ def test_any_number_of_labels_leaves_room_for_blocks(tmp_path: Path, monkeypatch
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_host_or_refused_in_one_line(text: str) -> None:
-    for check in (checked_host, checked_url):
+    for check in (checked_host, checked_url, checked_pattern):
         try:
             found = check(text)
         except UsageError as error:

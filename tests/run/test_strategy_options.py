@@ -57,8 +57,9 @@ def test_stopped_and_gone_on_a_crawl_keeps_its_options(folder: Path, tmp_path: P
 def test_options_of_the_recipe_are_for_its_own_strategy(folder: Path) -> None:
     recipe = folder / "lycosa.toml"
     recipe.write_text(
-        recipe.read_text().replace(f'strategy = "{DEFAULT_STRATEGY}"', 'strategy = "random"')
-        + "\n[options]\nseed = 4\n"
+        recipe.read_text()
+        .replace(f'strategy = "{DEFAULT_STRATEGY}"', 'strategy = "random"')
+        .replace("[options]\n", "[options]\nseed = 4\n")
     )
     crawl(folder, 5)
     assert options_of(folder) == [('{"seed":4}',)]

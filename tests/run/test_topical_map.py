@@ -50,6 +50,17 @@ def test_a_map_is_found_again_by_what_its_run_says_of_it(atlas: Path) -> None:
         map_of_run(said, "adaptive", folder=atlas.parent)
 
 
+def test_a_map_whose_taxonomy_has_changed_is_not_opened_again(atlas: Path, tmp_path: Path) -> None:
+    for topic in ("wax", "bees"):
+        (tmp_path / "topics" / topic).mkdir(parents=True)
+        (tmp_path / "topics" / topic / "1.txt").write_text(f"{topic} and more of {topic}")
+    said = msgspec.to_builtins(opened(tmp_path, taxonomy="topics").reference)
+    assert map_of_run(said, "adaptive", folder=tmp_path) is not None
+    (tmp_path / "topics" / "wax" / "2.txt").write_text("candles")
+    with pytest.raises(UsageError, match=r"or the taxonomy .* has changed since"):
+        map_of_run(said, "adaptive", folder=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("said", "strategy", "complaint"),
     [({"atlas": 3}, "adaptive", "is invalid"), ("text", "adaptive", "is invalid")],
@@ -75,12 +86,12 @@ def test_of_several_topics_one_is_to_be_named(tmp_path: Path) -> None:
 
 def test_an_atlas_without_a_map_is_refused(tmp_path: Path) -> None:
     atlas_of(tmp_path / "bees.atlas", {})
-    with pytest.raises(UsageError, match="has no map in it; draw one with: lycosa map build"):
+    with pytest.raises(UsageError, match="has no map in it; build one with: lycosa map build"):
         opened(tmp_path)
 
 
 def test_a_map_with_related_topics_says_what_would_make_more_of_it(atlas: Path, tmp_path: Path) -> None:
-    assert "pages on wax too" in opened(atlas.parent).advice
+    assert "pages on wax also" in opened(atlas.parent).advice
     for topic in ("wax", "bees"):
         (tmp_path / "topics" / topic).mkdir(parents=True)
         for number in range(3):

@@ -182,7 +182,7 @@ def test_a_catalog_cannot_name_files_outside_of_the_archive(made: Path, tmp_path
 
 RUDE = (
     'contact = "somebody@else.example"\n[scope]\nkeep_noindex = true\n'
-    "[requests]\ndelay = 0.01\nper_address = 0\nconcurrency = 900\nretries = 50\n"
+    "[requests]\ndelay = 0.01\nper_address = 0\nconcurrency = 900\nretries = 50\nsite_share = 1.0\n"
 )
 
 
@@ -195,7 +195,13 @@ def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
     assert recipe.requests == Requests(per_address=4)
     assert (recipe.contact, recipe.scope.keep_noindex) == ("", False)
     assert len(messages) == 1
-    for named in ("contact = somebody@else.example", "delay = 0.01", "per_address = 0", f"lycosa trust {foreign}"):
+    for named in (
+        "contact = somebody@else.example",
+        "delay = 0.01",
+        "per_address = 0",
+        "site_share = 1",
+        f"lycosa trust {foreign}",
+    ):
         assert named in messages[0]
     monkeypatch.setenv("LYCOSA_CONTACT", "somebody@else.example")  # it is the user's own
     assert polite_recipe(foreign).contact == "somebody@else.example"
@@ -208,7 +214,9 @@ def test_a_recipe_from_elsewhere_makes_a_crawl_more_polite_never_less(
 
 
 def test_a_recipe_from_elsewhere_may_be_more_polite(foreign: Path) -> None:
-    (foreign / "lycosa.toml").write_text("[requests]\ndelay = 9\nper_address = 1\nconcurrency = 2\nretries = 0\n")
+    (foreign / "lycosa.toml").write_text(
+        "[requests]\ndelay = 9\nper_address = 1\nconcurrency = 2\nretries = 0\nsite_share = 0.1\n"
+    )
     assert polite_recipe(foreign, notify=pytest.fail) == load_recipe(foreign)
 
 

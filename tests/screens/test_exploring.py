@@ -82,6 +82,18 @@ def test_a_facet_leads_to_as_many_pages_as_it_says(root, browser, query):
     assert followed >= 3
 
 
+def test_the_screen_lists_no_facet_that_all_results_have(browser):
+    """All pages are of one host, and only some are relevant."""
+    counts = {each["parameter"]: each["values"] for each in found(browser, "q=honey")["facets"]}
+    aside = browser.get("/c/bees/search?q=honey").text.partition("<aside")[2]
+    total = found(browser, "q=honey")["total"]
+    assert [value["count"] for value in counts["host"]] == [total]
+    assert "host=text.example" not in aside
+    for value in counts["min_relevance"]:
+        assert (f"min_relevance={value['value']}" in aside) == (value["count"] < total)
+    assert "min_relevance=" in aside
+
+
 def test_facets_count_what_the_catalog_has(root, browser, monkeypatch):
     monkeypatch.setattr(search.time, "time", lambda: NOW + 3 * 86_400)
     facets = {
@@ -110,12 +122,12 @@ def test_dates_and_labels_are_facets(copied):
 
 
 def test_waiting_urls_of_a_host_have_no_page_after_the_last_that_can_be_shown(root, monkeypatch):
-    host = frontier.frontier_view(root / "bees").hosts[0]
+    host = frontier.frontier_view(root / "bees", now=0.0).hosts[0]
     assert host.waiting >= 4
     monkeypatch.setattr(frontier, "MAX_COUNTED", 0)  # as for a host beyond the largest ones
     monkeypatch.setattr(frontier, "WAITING_PER_PAGE", 1)
     monkeypatch.setattr(frontier, "MAX_WAITING", 3)
-    pages = [frontier.frontier_view(root / "bees", host=host.host, page=page) for page in (1, 2, 3, 4)]
+    pages = [frontier.frontier_view(root / "bees", now=0.0, host=host.host, page=page) for page in (1, 2, 3, 4)]
     assert [(each.page, each.last_page) for each in pages] == [(1, 2), (2, 3), (3, 3), (3, 3)]
 
 

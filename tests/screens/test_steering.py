@@ -1,13 +1,15 @@
 """What the screens change: crawls, labels, hosts, new collections."""
 
 import json
+import time
+from html import escape
 from pathlib import Path
 from random import Random
 from shutil import copytree
 
 import pytest
 
-from crawling import wait_until
+from crawling import collection, wait_until, waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
@@ -16,11 +18,14 @@ from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import is_made_here
+from lycosa.screens.frontier import frontier_view
 from lycosa.screens.teaching import BATCH, TeachingQueue
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Host, Url
 from screens.serving import Browser
+from sessions import crawl, opened
 from story.test_hostile_text import HOME
+from worlds import html
 
 
 @pytest.fixture
@@ -80,6 +85,25 @@ def test_hosts_are_blocked_and_preferred_for_the_next_crawl_and_that_is_undone(c
     assert read_steering(copied / "bees").boosted == ()
 
 
+def test_urls_of_a_pattern_are_blocked(copied):
+    browser, before = Browser(copied), waiting(copied / "bees")
+    ads = next(iter(before))
+    assert browser.post("/c/bees/steer", {"action": "block", "what": f"{ads[:-1]}*"}).status_code == 303
+    assert waiting(copied / "bees").keys() == {url for url in before if not url.startswith(ads[:-1])}
+    assert escape(f"{ads[:-1]}*") in browser.get("/c/bees/frontier").text
+
+
+def test_hosts_on_hold_are_shown_until_their_holds_end(copied):
+    folder, browser = copied / "bees", Browser(copied)
+    with opened(folder, now=time.time()) as session:
+        session.state.hold(Host("slow.example"), time.time() + 7_200)
+        session.state.hold(Host("soon.example"), time.time() + 3_600)
+    held = browser.get("/api/collections/bees/frontier").json()["held"]
+    assert [each["host"] for each in held] == ["soon.example", "slow.example"]
+    assert "slow.example" in browser.get("/c/bees/frontier").text
+    assert frontier_view(folder, now=time.time() + 5_000).held_total == 1
+
+
 # ---------------------------------------------------------------- teaching
 
 
@@ -100,11 +124,36 @@ def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
     assert len(read_labels(copied / "bees")) == first.batch_size - 1 == after.labelled
     assert after.change.labels == first.batch_size - 1
     assert after.change.judged is not None
+    assert (after.change.waiting, after.change.is_ranking_left) == (len(waiting(copied / "bees")), False)
     drawn = read_sample(copied / "bees")
     if drawn:
         good = sum(each.good for each in drawn)
         assert (after.sample.drawn, after.sample.good) == (len(drawn), good)
         assert (after.sample.low, after.sample.high) == wilson_interval(good, len(drawn))
+
+
+def test_waiting_links_that_changed_sides_are_counted_as_the_catalog_has_them(tmp_path):
+    """The recipe asks for ships; the answers say that bees are wanted."""
+    world = {
+        Url(f"http://{word}.example/{number}"): html(
+            f"{word} {number}",
+            f"a {word} and {word}s by the {number} of a {word}",
+            [f"http://{word}.example/{number}/{link}" for link in "abc"],
+        )
+        for word in ("bee", "ship")
+        for number in range(8)
+    }
+    folder = collection(tmp_path / "mixed", list(world), topic='text = "ship"')
+    crawl(folder, world, len(world))
+    before, queue = waiting(folder), TeachingQueue(folder, random=Random(0))
+    while (shown := queue.view()).change is None:
+        queue.answer(shown.page.url, "yes" if "bee." in shown.page.url else "no")
+    after, change = waiting(folder), shown.change
+    both = before.keys() & after.keys()
+    assert (change.waiting, change.is_ranking_left) == (len(both), False)
+    assert change.waiting_rose == sum(before[url] < 0.5 <= after[url] for url in both)
+    assert change.waiting_fell == sum(after[url] < 0.5 <= before[url] for url in both)
+    assert change.waiting_rose + change.waiting_fell > 0
 
 
 def test_undoing_an_answer_leaves_what_was_blocked_since(copied):

@@ -27,7 +27,7 @@ def world() -> SyntheticWorld:
 def pages(start: int, count: int) -> list[tuple[Page, float]]:
     """Some pages of the world and their status."""
     urls = random.Random(1).sample(list(world().urls()), 2000)[start : start + count]
-    return [(page, world().standing_of(page.url) or 0.0) for page in map(world().read, urls) if page is not None]
+    return [(page, world().log_in_links(page.url) or 0.0) for page in map(world().read, urls) if page is not None]
 
 
 @cache

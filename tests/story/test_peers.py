@@ -359,7 +359,7 @@ def read_for_long(content, count):
     print("reading", flush=True)
     for _ in range(6000):  # page by page: a signal that comes to a thread of the search index is seen at the next one
         time.sleep(0.01)
-SharedCollection.catch_up = read_for_long
+SharedCollection.update_summary = read_for_long
 from lycosa.cli import main
 sys.argv[0] = "lycosa"
 main()

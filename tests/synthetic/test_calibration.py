@@ -80,7 +80,7 @@ def test_features_of_pages_tell_part_of_their_standing(seed: int) -> None:
     world = calibrated(seed)
     pages = [page for url in list(world.urls())[::20] if (page := world.read(url)) is not None]
     assert 0.3 < (explained_variance(world, pages, Background.of(pages)) or 0.0) < 0.43
-    assert 0.2 < _statistics(seed)["variance of standing that seven page features explain"] < 0.55  # of few pages
+    assert 0.2 < _statistics(seed)["variance of standing that 7 page features explain"] < 0.55  # of few pages
 
 
 @BOTH_SEEDS
@@ -95,7 +95,8 @@ def test_without_status_homophily_no_distance_shows_any() -> None:
     pairs = sample_pairs(world, list(world.urls()), 12_000, random.Random(1))
     for level in pairs.values():
         rho = spearman(
-            [world.standing_of(root) or 0.0 for root, _ in level], [world.standing_of(page) or 0.0 for _, page in level]
+            [world.log_in_links(root) or 0.0 for root, _ in level],
+            [world.log_in_links(page) or 0.0 for _, page in level],
         )
         assert abs(rho) < 0.04
 
@@ -186,7 +187,7 @@ def _named(world: object) -> dict[str, float]:
 
 def test_a_world_gives_the_statistics_it_can() -> None:
     class WithoutTruth(_Told):
-        def standing_of(self, url: object) -> None:
+        def log_in_links(self, url: object) -> None:
             return None
 
         def directory(self) -> tuple[()]:

@@ -58,7 +58,7 @@ def test_pages_appear_and_vanish() -> None:
     vanished = next(iter(sorted(start - end)))
     assert later.page(vanished) is None and later.read(vanished) is None and later.topic(vanished) is None
     new = next(iter(sorted(end - start)))
-    assert later.topic(new) in later.topics and (later.standing_of(new) or 0.0) >= 0.0 and world.page(new) is None
+    assert later.topic(new) in later.topics and (later.log_in_links(new) or 0.0) >= 0.0 and world.page(new) is None
 
 
 def test_the_longer_the_wait_the_more_pages_have_changed() -> None:

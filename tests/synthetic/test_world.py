@@ -148,12 +148,12 @@ def test_arrays_say_what_the_methods_say() -> None:
     for number in range(0, len(world), 131):
         url = world.url(number)
         assert world.topic(url) == world.topics[world.topic_of_page[number]]
-        assert world.standing_of(url) == pytest.approx(world.status[number])
+        assert world.log_in_links(url) == pytest.approx(world.status[number])
         assert list(world.hosts)[world.site_of_page[number]] == host_of(url)
         assert [world.number(target) for target in world.out_links(url)] == world.links.of(number).tolist()
     assert (
         world.topic(Url("http://nowhere.example/")) is None
-        and world.standing_of(Url("http://nowhere.example/")) is None
+        and world.log_in_links(Url("http://nowhere.example/")) is None
     )
 
 

@@ -1,7 +1,7 @@
 """`lycosa control`: steers a crawl while it runs."""
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -14,17 +14,23 @@ from lycosa.vocabulary.text import counted, visible, whole_number
 from .options import Json, Name, command, notify, print_json
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
-_ARGUMENT_OF = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
+_ARGUMENT_OF = {"budget": "PAGES", "block": "HOST or PATTERN", "boost": "HOST, URL or PATTERN"}
 _COMMANDS = ", ".join((*_COMMANDS_WITHOUT_ARGUMENT, *(f"{name} {argument}" for name, argument in _ARGUMENT_OF.items())))
 
 
 def control(
     name: Name,
     command: Annotated[str, typer.Argument(metavar="COMMAND", help=f"One of: {_COMMANDS}.")],
-    what: Annotated[str, typer.Argument(metavar="[WHAT]", help="The number of pages, the host or the URL.")] = "",
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="The number of pages, the host, the URL, or a pattern of URLs: '*://example.org/ads/*'.",
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts, undo."""
+    """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts or URLs, undo."""
     request = _request(command, what)
     load_recipe(name)  # raises if it is not a collection
     undone: list[str] = []
@@ -55,10 +61,8 @@ def _request(command: str, argument: str) -> CrawlRequest:
         if not pages:
             raise UsageError(f"not a number of pages: {visible(argument, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)
-    checked = (
-        steering.checked_url(argument) if command == "boost" and "://" in argument else steering.checked_host(argument)
-    )
-    return CrawlRequest("block" if command == "block" else "boost", what=checked)
+    do: Literal["block", "boost"] = "block" if command == "block" else "boost"
+    return CrawlRequest(do, what=steering.checked_name(argument, do))
 
 
 def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
@@ -72,7 +76,8 @@ def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
         case "budget":
             return f"The crawl stops when the collection has {counted(request.pages or 0, 'page')}."
         case "block":
-            return f"Blocked: nothing more of {request.what} and its subdomains is fetched."
+            what = f"that matches {request.what}" if "*" in request.what else f"of {request.what} and its subdomains"
+            return f"Blocked: nothing more {what} is fetched."
         case "boost":
             return f"Boosted: {request.what} comes first."
         case "undo":

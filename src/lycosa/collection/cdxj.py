@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -19,6 +20,7 @@ _WWW = re.compile(r"www\d*\.")
 _REMOVE_PUNCTUATION = str.maketrans("", "", "-T:")
 _LINES_PER_BLOCK = 500  # compressed together
 _SLASHES = re.compile(r"//+")
+_MAX_ESCAPES = 10  # a URL of others can be escaped as often as it is long
 _NEVER_ESCAPED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 
 
@@ -50,9 +52,11 @@ def surt(url: str) -> str:
 
 
 def _minimally_escaped(text: str) -> str:
-    """The text with minimal percent-escapes, even if it was escaped repeatedly."""
+    """The text with minimal percent-escapes, even if it was escaped repeatedly, up to `_MAX_ESCAPES` times."""
     plain, escaped = unquote_to_bytes(text), text.encode()
-    while plain != escaped:
+    for _ in range(_MAX_ESCAPES):
+        if plain == escaped:
+            break
         plain, escaped = unquote_to_bytes(plain), plain
     return quote_from_bytes(plain, _NEVER_ESCAPED).lower()
 
@@ -95,7 +99,8 @@ class Entries:
 
     def __iter__(self) -> Iterator[str]:
         for block in self._blocks:
-            yield from gzip.decompress(block).decode().splitlines(keepends=True)
+            for line in BytesIO(gzip.decompress(block)):  # `str.splitlines` would also split at U+0085 and the like
+                yield line.decode()
         yield from self._recent
 
 

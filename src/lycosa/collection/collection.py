@@ -83,7 +83,7 @@ class Collection:
         self._clock = clock
         self._index_committed_at = clock.now()
         self._lock = lock
-        self._is_rebuild = rebuild  # a new catalog and index, not installed yet
+        self.is_rebuild = rebuild  # a new catalog and index, not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._index_later = index_later
         self._texts: dict[int, SearchableText] = {}  # of pages that are not indexed yet, by number
@@ -251,10 +251,12 @@ class Collection:
                     self._commit_index()
                 self.archive.close()
             self.search.close()
-            if self._is_rebuild:
+            if self.is_rebuild:
+                with disk_errors(self.folder):  # without pages there is no new index, but the old one must go
+                    (self.folder / _REBUILT_SEARCH).mkdir(exist_ok=True)
                 self.catalog.close()
                 write_upkeep_journal(self.folder, UpkeepTask("rebuild", "installing"))
-                self._is_rebuild = False
+                self.is_rebuild = False
                 _install_rebuilt(self.folder)
                 delete_upkeep_journal(self.folder)
         finally:
@@ -265,7 +267,7 @@ class Collection:
         self.search.abandon()
         self.catalog.close()
         self.archive.abandon()
-        if self._is_rebuild:
+        if self.is_rebuild:
             _drop_rebuilt(self.folder)
             delete_upkeep_journal(self.folder)
         if self._lock:
@@ -404,6 +406,7 @@ def _recover_rebuild(folder: Path) -> str:
     """Like `recover_rebuild`, for the holder of the lock."""
     upkeep = read_upkeep_journal(folder)
     if upkeep is None or upkeep.task != "rebuild":
+        _drop_rebuilt(folder)  # leftovers without a journal: a rebuild never continues with them
         return ""
     if upkeep.stage == "installing":
         _install_rebuilt(folder)
@@ -419,8 +422,8 @@ def _drop_rebuilt(folder: Path) -> None:
     with disk_errors(folder):
         for path in folder.glob(f"{_REBUILT_CATALOG}*"):
             path.unlink()
-        for name in (_REBUILT_SEARCH, _OLD_SEARCH):
-            shutil.rmtree(folder / name, ignore_errors=True)
+        for path in (*folder.glob(f"{_REBUILT_SEARCH}*"), folder / _OLD_SEARCH):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _install_rebuilt(folder: Path) -> None:

@@ -7,7 +7,7 @@ few hundredths of a second for 10 000 pages), because an index that only `lycosa
 
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ CREATE TABLE pages (
     depth INTEGER NOT NULL,  -- links from a seed
     found_on TEXT,
     priority REAL NOT NULL,
-    because TEXT NOT NULL,  -- JSON
+    because TEXT NOT NULL,  -- JSON: why the strategy gave it this priority
     anchor TEXT NOT NULL,
     duplicate_of TEXT,
     status INTEGER,  -- of HTTP
@@ -61,7 +61,13 @@ CREATE TABLE links (
     rel TEXT NOT NULL,
     PRIMARY KEY (source, rank)
 ) WITHOUT ROWID;
-CREATE TABLE skips (key INTEGER NOT NULL, url TEXT NOT NULL, reason TEXT NOT NULL, found_on TEXT, at REAL NOT NULL);
+CREATE TABLE skips (
+    key INTEGER NOT NULL,  -- 64-bit hash of the URL
+    url TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    found_on TEXT,
+    at REAL NOT NULL
+);
 CREATE UNIQUE INDEX skips_by_key ON skips (key);
 CREATE TABLE runs (
     at REAL NOT NULL,
@@ -134,15 +140,29 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
     """Migrates a catalog to the latest version, each step in a transaction."""
-    for version in range(version_of(connection), len(migrations)):
+    while version_of(connection) < len(migrations):
         try:
-            connection.executescript(
-                f"BEGIN IMMEDIATE;{migrations[version]};PRAGMA user_version = {version + 1};COMMIT;"
-            )
+            connection.execute("BEGIN IMMEDIATE")
+            version = version_of(connection)  # again, as another process may have migrated it
+            if version < len(migrations):
+                for statement in _statements(migrations[version]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+            connection.commit()
         except sqlite3.Error:
             if connection.in_transaction:
                 connection.rollback()
             raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script; `executescript` would commit the open transaction."""
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 @cache
@@ -170,7 +190,12 @@ def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIG
     An untrusted catalog may have a view instead of a table, or a trigger, an expression index or a partial index that
     computes for ever. Additional tables, views and indexes of columns are allowed.
     """
-    found, expected = _objects_in(connection), _expected_objects(tuple(migrations[: version_of(connection)]))
+    connection.execute("BEGIN")  # another process may be migrating it
+    try:
+        found, version = _objects_in(connection), version_of(connection)
+    finally:
+        connection.rollback()
+    expected = _expected_objects(tuple(migrations[:version]))
     others = found - expected - {("table", "frontier", _FRONTIER)}
     runs_code = any(
         kind not in ("table", "view", "index")
@@ -209,7 +234,7 @@ def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3
         if writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
+            connection.execute("PRAGMA wal_autocheckpoint = 8000")  # database pages; copies those written often less
             migrate(connection, migrations)
     except (CollectionError, sqlite3.Error):
         connection.close()

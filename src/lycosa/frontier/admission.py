@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from fnmatch import translate
 from typing import Annotated
 
@@ -60,7 +61,7 @@ class Admission:
         sites: frozenset[str] = frozenset(),  # of the seeds
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
         quotas: Quotas | None = None,
-        blocked: tuple[str, ...] = (),  # hosts blocked by the user
+        blocked: tuple[str, ...] = (),  # hosts and patterns blocked by the user
     ):
         self.quota_usage = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
@@ -68,7 +69,7 @@ class Admission:
         # A path of n segments, each with its slash, follows two slashes; it exceeds no limit that is n or more.
         self._slashes_within_limits = 2 + min(self._traps.path_segments, self._traps.repeats)
         self._forgotten = forgotten
-        self._blocked = blocked
+        self._blocked = NamedUrls(blocked)
         # By the hash of the host or path, as there may be millions.
         self._urls_of_host = KeyTable()  # number of URLs
         self._queries_of_path = KeyTable()  # number of query strings
@@ -77,13 +78,13 @@ class Admission:
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
         self._scope = scope
-        self._sites = sites
+        self.sites = sites
         self._url_pattern = _any_pattern(scope.urls)
         self._excluded_url_pattern = _any_pattern(scope.exclude_urls)
 
-    def block(self, hosts: tuple[str, ...]) -> None:
-        """Replaces the blocked hosts."""
-        self._blocked = hosts
+    def block(self, blocked: "NamedUrls") -> None:
+        """Replaces the blocked hosts and patterns."""
+        self._blocked = blocked
 
     def refuse_or_count(self, candidate: Candidate) -> Skip | None:
         """The skip of a URL that may not wait; None for one that may, which is counted from now on."""
@@ -127,17 +128,23 @@ class Admission:
             return SkipReason.SCOPE, "host not included"
         if scope.exclude_hosts and is_on_hosts(url, scope.exclude_hosts):
             return SkipReason.SCOPE, "host excluded"
-        if self._blocked and is_on_hosts(url, self._blocked):
-            return SkipReason.SCOPE, "host blocked"
+        if self._blocked and (blocked := self.blocked_by(url)):
+            return blocked
         if self._url_pattern and not self._url_pattern.match(url):
             return SkipReason.SCOPE, "URL not included"
         if self._excluded_url_pattern and self._excluded_url_pattern.match(url):
             return SkipReason.SCOPE, "URL excluded"
         if self._forgotten and not self._forgotten.isdisjoint(map(key_of, url_and_host_spellings(url))):
             return SkipReason.FORGOTTEN, ""
-        if scope.stay_on_sites and site_of(url) not in self._sites:
+        if scope.stay_on_sites and site_of(url) not in self.sites:
             return SkipReason.SCOPE, "not on the sites of the seeds"
         return None
+
+    def blocked_by(self, url: Url) -> Refusal | None:
+        """Why a URL may not wait that the user has blocked, or None."""
+        if self._blocked.has_host_of(url):
+            return SkipReason.SCOPE, "host blocked"
+        return (SkipReason.SCOPE, "URL blocked") if url in self._blocked else None
 
     def over_quota(self, url: Url) -> Refusal | None:
         """The quota that the page at a URL would exceed, or None."""
@@ -244,6 +251,35 @@ def is_on_hosts(url: Url, hosts: tuple[str, ...]) -> bool:
     """Whether a URL is of one of these hosts, or of a subdomain of one."""
     name, host = hostname_of(url), host_of(url)
     return any(name == each or host == each or name.endswith("." + each) for each in hosts)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether the name of a host or URL stands for many URLs."""
+    return "*" in name
+
+
+class NamedUrls:
+    """The URLs that a user has named: by a host, with its subdomains, by a pattern with `*`, or one by one."""
+
+    def __init__(self, names: Iterable[str] = ()):
+        self.names = tuple(names)
+        self._hosts = tuple(name for name in self.names if "://" not in name)
+        self._pattern = _any_pattern(tuple(name for name in self.names if "://" in name and is_pattern(name)))
+        self._urls = frozenset(Url(name) for name in self.names if "://" in name and not is_pattern(name))
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def __contains__(self, url: Url) -> bool:
+        return (
+            url in self._urls
+            or self.has_host_of(url)
+            or (self._pattern is not None and self._pattern.match(url) is not None)
+        )
+
+    def has_host_of(self, url: Url) -> bool:
+        """Whether the host of a URL was named."""
+        return bool(self._hosts) and is_on_hosts(url, self._hosts)
 
 
 def _any_pattern(patterns: tuple[str, ...]) -> re.Pattern[str] | None:

@@ -70,8 +70,8 @@ class DurableFrontier(MemoryFrontier):
     Changes are buffered until `save` writes them; the owner of the connection commits. URLs in flight stay in the table
     until they are settled, and so wait again after a kill.
 
-    A boosted URL is one that the user put first, by itself or by its host: `BOOST` is added to its priority. A host is
-    dormant while none of its waiting URLs is in memory.
+    A boosted URL is one that the user put first, by itself, its host or a pattern: `BOOST` is added to its priority. A
+    host is dormant while none of its waiting URLs is in memory.
 
     About `in_memory` waiting URLs are in memory as entries of the queue. Each further one takes some 12 bytes, and a
     million of these 20 bytes more, so that a URL that is found again need not be read. This does not affect the order
@@ -337,12 +337,23 @@ def _one_in_so_many(arrivals: NDArray[np.int64], size: int) -> tuple[int, list[i
 
 def _saved_priorities(connection: sqlite3.Connection, arrivals: Sequence[int]) -> dict[int, tuple[Url, float]]:
     """The URLs of these arrivals and the priorities of their candidates, which are read only of boosted ones."""
+    rows = _own_priorities(_selected(connection, arrivals, _PRIORITY_COLUMNS))
+    return {arrival: (url, priority) for arrival, url, priority in rows}
+
+
+def waiting_priorities(connection: sqlite3.Connection) -> Iterator[tuple[Url, float]]:
+    """All waiting URLs with the priorities of their candidates, in a database, which may be open for reading only."""
+    rows = connection.execute(f"SELECT {_PRIORITY_COLUMNS} FROM frontier") if _has_table(connection) else ()
+    return ((url, priority) for _, url, priority in _own_priorities(rows))
+
+
+def _own_priorities(rows: Iterable[tuple[int, Any, Any, Any]]) -> Iterator[tuple[int, Url, float]]:
+    """The arrivals and URLs of rows of `_PRIORITY_COLUMNS`, with the priorities that they have without boosts."""
     try:
-        rows = msgspec.convert(list(_selected(connection, arrivals, _PRIORITY_COLUMNS)), list[FrontierRow])
-        return {
-            row.arrival: (row.url, row.priority if row.candidate is None else _decode_priority(row.candidate).priority)
-            for row in rows
-        }
+        for row in rows:
+            found = msgspec.convert(row, FrontierRow)
+            is_boosted = found.candidate is not None
+            yield found.arrival, found.url, _decode_priority(found.candidate).priority if is_boosted else found.priority
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise sqlite3.DatabaseError(f"the frontier is damaged: {error}") from None
 

@@ -13,7 +13,7 @@ from lycosa.vocabulary.key_table import KeySet
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, site_of
 
-from .admission import Admission, is_on_hosts
+from .admission import Admission, NamedUrls
 from .host_queues import HostQueues
 from .quotas import Quotas
 from .shared_limits import SITE_SHARE, LatestKeys, SiteShares
@@ -27,8 +27,8 @@ class MemoryFrontier:
     """A frontier with its candidates in memory; `DurableFrontier` has them on disk. `contracts.Frontier` says what the
     methods without a docstring do.
 
-    A boosted URL is one that the user put first, by itself or by its host. Entries are spilled if they are not in
-    memory, and stale (outdated) in the queue of their host if their URL was re-ranked, settled or given back since.
+    A boosted URL is one that the user put first, by itself, its host or a pattern. Entries are spilled if they are not
+    in memory, and stale (outdated) in the queue of their host if their URL was re-ranked, settled or given back since.
 
     delay: seconds between two requests to one host.
     patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.
@@ -39,7 +39,7 @@ class MemoryFrontier:
     named_sites: returns the registered domains that the user has named, to which that does not apply.
     slow_slots: limit of concurrent requests to slow hosts; None for no limit.
     limit: of waiting URLs; beyond it, the lowest tenth is evicted (one by one below 10 000).
-    boosted: hosts and URLs that are boosted from the start; see `boost`.
+    boosted: hosts, URLs and patterns that are boosted from the start; see `boost`.
     spilled: the entries that are not in memory; None if all are.
     in_memory: approximate number of entries to keep in memory.
     """
@@ -89,33 +89,38 @@ class MemoryFrontier:
         self._stale_count = 0  # outdated entries in the queues
         self._candidates: dict[int, Candidate] = {}
         self._sites = _SiteHosts()  # filled if sites have a quota
-        self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(boosted)
+        self._boosted = NamedUrls(boosted)
 
-    def block(self, hosts: tuple[str, ...]) -> list[Skip]:
-        """Blocks these hosts and their subdomains, and no others; returns what waited there."""
-        self._admission.block(hosts)
+    def block(self, hosts_and_patterns: tuple[str, ...]) -> list[Skip]:
+        """Blocks these hosts with their subdomains, and URLs that match these patterns, and no others; returns what
+        waited there."""
+        self._admission.block(NamedUrls(hosts_and_patterns))
+        blocked_by = self._admission.blocked_by
         skips = []
-        for entry in [entry for entry in self._entries() if is_on_hosts(entry.url, hosts)] if hosts else ():
-            skips.append(self._drop(entry, SkipReason.SCOPE, "host blocked"))
+        found = [(entry, blocked_by(entry.url)) for entry in self._entries()] if hosts_and_patterns else ()
+        for entry, blocked in found:
+            if blocked is None:
+                continue
+            skips.append(self._drop(entry, *blocked))
             self._refused.add(hash(entry.url))
         if skips:
             self._drop_stale()
         return skips
 
-    def boost(self, hosts_and_urls: Iterable[str]) -> None:
-        """Ranks these URLs, and those of these hosts and their subdomains, above all others; replaces earlier boosts.
+    def boost(self, names: Iterable[str]) -> None:
+        """Ranks these URLs, those of these hosts and their subdomains, and those that match these patterns above all
+        others; replaces earlier boosts.
 
         A boost changes ranks alone: a candidate is taken with the priority with which it was put, and its host is
         waited for no longer than that priority is worth.
         """
-        previous = (self._boosted_hosts, self._boosted_urls)
-        self._boosted_hosts, self._boosted_urls = _split_hosts_and_urls(hosts_and_urls)
-        if (self._boosted_hosts, self._boosted_urls) == previous:
+        previous, self._boosted = self._boosted, NamedUrls(names)
+        if self._boosted.names == previous.names:
             return
         changed = [
             entry
             for entry in (*self._entries(), *self._in_flight.values())
-            if _is_boosted(entry.url, *previous) != self._is_boosted(entry.url)
+            if (entry.url in previous) != (entry.url in self._boosted)
         ]
         for entry in changed:
             self._replace_entry(entry, self._candidate_of(entry))
@@ -132,12 +137,9 @@ class MemoryFrontier:
         self._delete_candidate(entry)
         self._enqueue(candidate)
 
-    def _is_boosted(self, url: Url) -> bool:
-        return _is_boosted(url, self._boosted_hosts, self._boosted_urls)
-
     def _boost_of(self, url: Url) -> float:
         """What is added to the priority of a URL to rank it."""
-        return BOOST if (self._boosted_hosts or self._boosted_urls) and self._is_boosted(url) else 0.0
+        return BOOST if self._boosted and url in self._boosted else 0.0
 
     def _priority_of(self, entry: QueueEntry) -> float:
         """The priority of the candidate; that of a boosted URL cannot be told from its rank, which adding the boost has
@@ -478,17 +480,6 @@ class MemoryFrontier:
 
     def _delete_candidate(self, entry: QueueEntry) -> None:
         del self._candidates[entry.order]
-
-
-def _split_hosts_and_urls(hosts_and_urls: Iterable[str]) -> tuple[tuple[str, ...], frozenset[Url]]:
-    hosts_and_urls = list(hosts_and_urls)
-    return tuple(name for name in hosts_and_urls if "://" not in name), frozenset(
-        Url(name) for name in hosts_and_urls if "://" in name
-    )
-
-
-def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
-    return url in urls or (bool(hosts) and is_on_hosts(url, hosts))
 
 
 def higher_priority(url: Url, waiting: float, offered: float) -> float:

@@ -25,7 +25,7 @@ _DOUBLE, _BITS = BinaryFormat("<d"), BinaryFormat("<Q")  # a rank, and its bits 
 _MAX_TAKEN = 4_096  # entries taken from a list that had to be sorted
 _MIN_COMPACTED = 1 << 26  # bytes; a file larger than this and four times its current records is compacted
 
-BOOST = 1e6  # by which the rank of a boosted URL is lower: one that the user put first, by itself or by its host
+BOOST = 1e6  # by which the rank of a boosted URL is lower: one that the user put first
 
 DormantListing = tuple[float, int, int]  # rank and order of the best entry of a host, and the number of its list
 

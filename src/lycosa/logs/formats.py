@@ -152,6 +152,7 @@ class NcsaFormat:
         return host if user in (b"- ", b'"" ', b"") else user.strip(), at, self._classes[method, status, b"-"], url
 
 
+_W3C_FIELDS = re.compile(rb'"((?:[^"]++|"")*+)"(?!\S)|(\S++)').findall  # strings, in which "" is a ", and words
 _W3C_DEFAULTS = (b"-", b"GET", b"200")  # values for missing columns, appended to the fields of each line
 
 
@@ -170,6 +171,8 @@ class W3cFormat:
             self._read_directive(line)
             return dropped_entry(DropReason.EMPTY)
         parts = line.split()
+        if b'"' in line and len(fields := _with_strings(line)) == self._width:  # IIS writes no strings, but may write "
+            parts = fields
         if len(parts) != self._width or not parts:
             return dropped_entry(DropReason.BROKEN if parts else DropReason.EMPTY, line)
         parts += _W3C_DEFAULTS
@@ -210,6 +213,11 @@ class W3cFormat:
         )
 
 
+def _with_strings(line: bytes) -> list[bytes]:
+    """The fields of a W3C line that may have strings in quotation marks, which may contain blanks; - for empty ones."""
+    return [word or string.replace(b'""', b'"') or b"-" for string, word in _W3C_FIELDS(line)]
+
+
 def _unparsed_entry(line: bytes) -> Entry:
     stripped = line.strip()
     return (
@@ -226,7 +234,7 @@ _UNPARSED = frozenset((DropReason.EMPTY, DropReason.BROKEN, DropReason.BAD_TIME)
 
 
 def detect_format(lines: Sequence[bytes]) -> str | None:
-    """The format that fits most of the lines; None if none fits any."""
+    """The format that fits the most lines; None if none fits any."""
     parsed = {}  # number of lines by format
     for name, make in FORMATS.items():
         parse = make()

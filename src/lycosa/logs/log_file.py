@@ -22,6 +22,7 @@ import numpy as np
 
 from lycosa.vocabulary.databases import has_only_tables, open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
+from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.text import quoted
 
 from .access_log import AccessLog, Int32Array, UrlColumn
@@ -207,7 +208,7 @@ def user_hash_function(key_file: Path) -> Callable[[bytes], bytes]:
         try:
             file = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            key = key_file.read_bytes()
+            key = read_regular_file(key_file, KEY_BYTES)
         else:
             key = secrets.token_bytes(KEY_BYTES)
             with os.fdopen(file, "wb") as opened:
@@ -215,7 +216,9 @@ def user_hash_function(key_file: Path) -> Callable[[bytes], bytes]:
                 opened.flush()
                 os.fsync(opened.fileno())
     except OSError as error:
-        raise LycosaError(f"cannot use the key {key_file}: {error.strerror}; give access or room") from None
+        raise LycosaError(
+            f"cannot use the key {key_file}: {error.strerror}; give access or room, or put the right one back"
+        ) from None
     if len(key) != KEY_BYTES:
         raise UsageError(f"{key_file} is not the key of a log; put the right one back, or delete it to start over")
     return partial(_keyed_hash, key)

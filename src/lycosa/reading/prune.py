@@ -9,6 +9,9 @@ the scan has counted. An end tag closes only the innermost open block, so the co
 Within SVG and MathML, no element has raw text, a slash closes an element, and HTML tags end them without an end tag.
 There, the scan keeps track of the open elements. If it cannot tell whether the rest is markup, robots directives that
 may be in it are obeyed.
+
+A <frameset> replaces the body, unless certain elements precede it, of which the scan drops some. So it is dropped too,
+and its frames become <iframe>, which may be anywhere.
 """
 
 import re
@@ -60,11 +63,11 @@ def name_set(text: str) -> frozenset[str]:
 
 _BLOCKS = name_set(
     "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer "
-    "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre section summary table template ul"
+    "h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre section summary table template ul"
 )
 _LISTS = name_set("ol ul menu dir")
 _KEPT_ELEMENTS = name_set(  # close each other or have no content
-    "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
+    "a li p tbody td tfoot th thead tr area base br hr img link meta head"
 )
 _READ_ATTRIBUTES = name_set("alt aria-label class content hidden href http-equiv lang name rel role src start title")
 _MAX_NAME_LENGTH = max(map(len, _READ_ATTRIBUTES))
@@ -217,6 +220,8 @@ class _Pruner:
             return self._block(markup, name)
         if name in _RAW_TEXT:
             return _simplified_raw_text(markup, name)
+        if name == "frame" and not markup["closes"]:
+            return f"{_simplified(markup, 'iframe')}</iframe>"
         if name == "noscript":
             self._noscripts += not markup["closes"]
             return _simplified(markup, name) if self._noscripts <= _MAX_NOSCRIPT else " "

@@ -184,6 +184,7 @@ class _Documents:
         self._values = values / lengths[self._rows]
         self.kernel = self._kernel(document_frequencies)
         self.meaning_scores = _score_meaning(pages, self.kinds)
+        self._has_evidence = self.meaning_scores is not None or self._shares_words()
         if sum(int(terms.counts.sum()) for terms in pages_by_kind[_GOOD]) < _FEW_WORDS:
             self._weight_of_meaning = _MEANING_WEIGHT_OF_FEW_WORDS
         else:
@@ -198,6 +199,12 @@ class _Documents:
         kernel = (dense @ dense.T).astype(np.float64)
         np.fill_diagonal(kernel, 1.0)
         return kernel + 1.0
+
+    def _shares_words(self) -> bool:
+        """Whether a page of the crawl, if there are any, has a word of a good page. If none has, the groups that they
+        form say nothing about the topic."""
+        crawled = self.kinds == _CRAWLED
+        return not crawled.any() or bool((self.kernel[np.ix_(self.is_good, crawled)] > 1.0).any())
 
     def first_probabilities(self) -> Floats:
         """Initial probabilities of unlabelled pages: 0, except for the upper group if they clearly form two groups.
@@ -220,7 +227,7 @@ class _Documents:
         """probabilities: of being on the topic; only those of unlabelled pages and of the background are used."""
         crawled = self.kinds == _CRAWLED
         # The square root is cautious: a page of probability 0.5 has little weight as a bad example.
-        responsibility = np.sqrt(probabilities)
+        responsibility = np.sqrt(probabilities) if self._has_evidence else np.zeros(len(probabilities))
         background = _BACKGROUND_WEIGHT if np.count_nonzero(crawled) > _MAX_FULL_BACKGROUND else 1.0
         as_bad = np.select(
             [self.kinds == _BAD, crawled, self.kinds == _BACKGROUND],

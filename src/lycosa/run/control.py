@@ -50,7 +50,7 @@ class CrawlRequest(Struct, frozen=True, omit_defaults=True):
 
     do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status", "stop"]
     labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}  # by URL: whether the page is on the topic
-    what: Text = ""  # host or URL to block or boost
+    what: Text = ""  # host, URL or pattern to block or boost
     pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None  # the new page budget
     token: Text = ""
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
 from lycosa.collection.queries import PASSED_OVER_KEY
-from lycosa.frontier.admission import Admission, Scope
+from lycosa.frontier.admission import Admission, Scope, is_pattern
 from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
@@ -100,7 +100,7 @@ class CrawlState:
             self.settings = RunSettings.restored(catalog, recipe, notify=notify)
             self.topical_map.activate(catalog.get_state("map"), self.settings.strategy)
             self.access_log.activate(catalog.get_state("logs"), self.settings.strategy)
-            # The user's commands to the crawl: hosts to block, hosts and URLs to boost.
+            # The user's commands to the crawl: what to block and boost.
             self._steering = _saved_steering(catalog.get_state("steering"))
             self._admission = Admission(
                 self.settings.scope,
@@ -297,10 +297,12 @@ class CrawlState:
 
     def _apply_limits(self, before: RunSettings) -> list[str]:
         """Applies scope and quotas; returns which of them have changed."""
-        settings = self.settings
-        self._admission.set_scope(settings.scope, sites=self._sites_to_stay_on(settings.scope))
-        self.frontier.set_quotas(settings.quotas)
+        settings, sites = self.settings, self._sites_to_stay_on(self.settings.scope)
         changes = settings.limit_changes(before)
+        if sites != self._admission.sites and "scope" not in changes:  # a seed on another site widens the scope
+            changes.append("scope")
+        self._admission.set_scope(settings.scope, sites=sites)
+        self.frontier.set_quotas(settings.quotas)
         if changes:  # re-ranking skips again what is still out of scope
             self._recall.invalidate()
             self._catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
@@ -416,20 +418,20 @@ class CrawlState:
         self._catalog.put_state(_RERANK_DUE, False)
 
     def apply_steering(self) -> None:
-        """Applies the steering file if it has changed: blocks hosts, boosts hosts and URLs, and queues new URLs.
+        """Applies the steering file if it has changed: blocks and boosts what it names, and queues new URLs.
 
-        Unblocking a host requests a re-ranking.
+        Unblocking requests a re-ranking.
         """
         before, steering = self._steering, read_steering(self._folder)
         if steering == before:
             return
         self._steering = steering
-        if set(before.blocked) - set(steering.blocked):  # re-ranking restores the links of unblocked hosts
+        if set(before.blocked) - set(steering.blocked):  # re-ranking restores the unblocked links
             self._catalog.remove_skips(SkipReason.SCOPE)
             self.request_reranking()
         self._journal.record_skips(self.frontier.block(steering.blocked))
         self.frontier.boost(steering.boosted)
-        urls = (Url(name) for name in steering.boosted if "://" in name and name not in before.boosted)
+        urls = (Url(name) for name in steering.boosted if _is_url(name) and name not in before.boosted)
         new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
         self._journal.record_skips(self.loop.put(new))
 
@@ -450,6 +452,11 @@ class CrawlState:
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self._from_sitemaps.intersection_update(self._seeds)
         self._catalog.remove_skips(SkipReason.QUOTA)
+
+
+def _is_url(name: str) -> bool:
+    """Whether the name of what is boosted is that of one URL."""
+    return "://" in name and not is_pattern(name)
 
 
 def _saved_steering(saved: JsonValue) -> Steering:

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from lycosa import __version__
 from lycosa.collection.events import RunStart, RunStop
 from lycosa.frontier.admission import Admission
-from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, utility_for
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, FORMER_DEFAULT_STRATEGY, Recipe, uses_standing, utility_for
 from lycosa.strategies import Mapped
 from lycosa.strategies.hunter import Hunter
 from lycosa.strategies.registry import STRATEGIES
@@ -40,6 +40,8 @@ from .sitemaps import urls_in_sitemaps
 from .standing_training import StandingTrainer
 from .topic_training import TopicTrainer
 from .topical_map import open_map
+
+_DEFAULT_TOLD_STATE = "default_told"  # key in the state of the catalog: whether the user was told of the new default
 
 
 def make_web(
@@ -228,7 +230,7 @@ class LiveRun:
             seeds += sitemap_urls
         if uses_standing(recipe):
             self.learn_standing()
-        self._notify_default_strategy()
+        self._notify_default_strategy(settings)
         if dropped := session.limits_dropped(recipe.scope):
             session.notify(
                 f"The last run's limits ({', '.join(dropped)}) do not apply now: flags apply to one run. To keep them, "
@@ -251,14 +253,27 @@ class LiveRun:
         )
         return self.crawl(web)
 
-    def _notify_default_strategy(self) -> None:
-        """Tells the user before the first run with the default strategy if earlier runs used another one."""
-        session = self._session
-        strategy, used = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
-        if strategy == DEFAULT_STRATEGY and strategy not in used and used and used[-1] in STRATEGIES:
+    def _notify_default_strategy(self, settings: CommandSettings) -> None:
+        """Tells the user once of the default strategy: before the first run that uses it if earlier runs used another
+        one, or if the recipe names the former default."""
+        session, catalog = self._session, self._session.collection.catalog
+        strategy, used = session.recipe.strategy, [run.strategy for run in catalog.runs()]
+        if DEFAULT_STRATEGY in used:
+            return
+        if strategy == DEFAULT_STRATEGY and used and used[-1] in STRATEGIES:
             session.notify(
                 f"Using the default strategy, {strategy}; the last run used {used[-1]} (--strategy {used[-1]} keeps it)"
             )
+        elif (
+            strategy == FORMER_DEFAULT_STRATEGY
+            and not settings.names_strategy
+            and not catalog.get_state(_DEFAULT_TOLD_STATE)
+        ):
+            session.notify(
+                f"Using {strategy}, which {session.folder / FILE_NAME} names; the default is now {DEFAULT_STRATEGY}, "
+                f"which finds more pages on the topic (--strategy {DEFAULT_STRATEGY} tries it)"
+            )
+            catalog.put_state(_DEFAULT_TOLD_STATE, True)
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the current model."""

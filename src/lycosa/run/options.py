@@ -191,6 +191,7 @@ class CommandSettings(NamedTuple):
     allow_private: bool = False
     resolve: tuple[str, ...] = ()
     seeds: tuple[Url, ...] = ()  # in addition to those of the recipe
+    names_strategy: bool = False  # whether the strategy is that of the command, not of the recipe
 
 
 def check_keywords(given: Mapping[str, object], options: type) -> None:
@@ -207,12 +208,14 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Comman
 
         for entry in resolve:
             curl_connect_to(entry)
-    seeds = _list_of("seeds", cast(CrawlOptions, options).get("seeds", ()))
+    given = cast(CrawlOptions, options)
+    seeds = _list_of("seeds", given.get("seeds", ()))
     return CommandSettings(
         bool(options.get("sitemaps")),
         options.get("allow_private", False),
         resolve,
         tuple(seeds_in(seeds, flag_of("seeds"))),
+        given.get("strategy") is not None,
     )
 
 

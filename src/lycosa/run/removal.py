@@ -34,14 +34,16 @@ def remove_forgotten(
 ) -> int:
     """Removes what the user has asked to forget, unless that was done; returns the number of removed pages.
 
-    The journal of upkeep records this until it is done, so that after a kill the next session does it again.
+    The journal of upkeep records this until it is done, so that after a kill the next session does it again. In a
+    rebuild, its journal stays instead, so that after a kill the new catalog is deleted.
     """
     catalog, forgotten = collection.catalog, read_forgotten(folder)
     was_killed = read_upkeep_journal(folder) == UpkeepTask("forget")
     is_done = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
     if is_done and not was_killed:
         return 0
-    write_upkeep_journal(folder, UpkeepTask("forget"))
+    if not collection.is_rebuild:
+        write_upkeep_journal(folder, UpkeepTask("forget"))
     is_removed = partial(is_forgotten, forgotten=forgotten)
     forget_labels(folder, is_removed)
     drop_from_review_sample(folder, is_removed)
@@ -61,7 +63,8 @@ def remove_forgotten(
     catalog.put_state("forgotten", sorted(forgotten))
     checkpoint()
     if collection.compact():
-        delete_upkeep_journal(folder)
+        if not collection.is_rebuild:
+            delete_upkeep_journal(folder)
     else:
         notify("another program reads the catalog: the next command removes the last of what was forgotten")
     return removed

@@ -1,9 +1,10 @@
-"""Commands of the user to a crawl, kept in the folder: hosts to block, hosts and URLs to boost, labels.
+"""Commands of the user to a crawl, kept in the folder: what to block and to boost, and labels.
 
 `steering.txt` has a line for each, in order, so that the last can be undone:
 
-    block HOST, boost HOST, boost URL, label NUMBER LINES
+    block HOST, block PATTERN, boost HOST, boost URL, boost PATTERN, label NUMBER LINES
 
+A pattern has `*` for any characters, and `?` for one; it matches whole URLs, such as *://example.org/ads/*.
 `label` records that NUMBER lines were appended to the first LINES lines of labels.txt. It is written before they are,
 and removed after they were, so that after a kill in between an undo removes no earlier labels; lines of older versions
 have no LINES.
@@ -17,6 +18,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import file_lines
+from lycosa.frontier.admission import is_pattern
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
@@ -34,7 +36,7 @@ _MAX_LABELS = 10**9
 
 
 class Steering(Struct, frozen=True):
-    """The blocked hosts, and the boosted hosts and URLs."""
+    """The blocked hosts and patterns, and the boosted hosts, URLs and patterns."""
 
     blocked: tuple[str, ...] = ()
     boosted: tuple[str, ...] = ()
@@ -48,7 +50,7 @@ class SteeringCommand(Struct, frozen=True):
     """One command of a user to a crawl."""
 
     action: Action
-    argument: str  # a host, a URL, or the number of labels
+    argument: str  # a host, a URL, a pattern, or the number of labels
     lines_before: int | None = None  # lines of labels.txt before these labels, if known
 
     def __str__(self) -> str:
@@ -66,17 +68,14 @@ def read_steering(folder: Path) -> Steering:
     return Steering(tuple(blocked), tuple(boosted))
 
 
-def block(folder: Path, host: str) -> SteeringCommand:
-    """Records a host from which nothing more is fetched."""
-    return _add(folder, SteeringCommand("block", checked_host(host)))
+def block(folder: Path, host_or_pattern: str) -> SteeringCommand:
+    """Records a host or a pattern of URLs from which nothing more is fetched."""
+    return _add(folder, SteeringCommand("block", checked_name(host_or_pattern, "block")))
 
 
-def boost(folder: Path, host_or_url: str) -> SteeringCommand:
-    """Records a host or a URL that is fetched first."""
-    return _add(
-        folder,
-        SteeringCommand("boost", checked_url(host_or_url) if "://" in host_or_url else checked_host(host_or_url)),
-    )
+def boost(folder: Path, name: str) -> SteeringCommand:
+    """Records a host, a URL or a pattern of URLs that is fetched first."""
+    return _add(folder, SteeringCommand("boost", checked_name(name, "boost")))
 
 
 def label(folder: Path, labels: dict[Url, bool]) -> None:
@@ -114,9 +113,44 @@ def undo_label(folder: Path, url: Url) -> None:
 def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
     """Removes forgotten URLs and hosts from the file, and all `label` commands: no label can be undone then."""
     commands = _read_commands(folder)
-    remaining = [command for command in commands if command.action != "label" and not is_forgotten(command.argument)]
+    remaining = [
+        command
+        for command in commands
+        if command.action != "label" and not any(map(is_forgotten, _names_in(command.argument)))
+    ]
     if remaining != commands:
         _write_commands(folder, remaining)
+
+
+def _names_in(name: str) -> list[str]:
+    """The hosts and URLs that the name of a host, a URL or a pattern tells."""
+    if not is_pattern(name):
+        return [name]
+    rest = name.partition("://")[2]
+    host = rest.partition("/")[0].strip("*.")
+    return [
+        each for each in (host, f"http://{rest.rstrip('*')}", f"https://{rest.rstrip('*')}") if not is_pattern(each)
+    ]
+
+
+def checked_name(text: str, action: Literal["block", "boost"]) -> str:
+    """A host, a pattern or, to be boosted, a URL in normal form; UsageError if it is none."""
+    if is_pattern(text):
+        return checked_pattern(text)
+    return checked_url(text) if action == "boost" and "://" in text else checked_host(text)
+
+
+def checked_pattern(text: str) -> str:
+    """A pattern in normal form; UsageError if it is none, or would match every URL."""
+    scheme, _, rest = text.strip().rpartition("://")
+    host, slash, path = rest.partition("/")
+    pattern = f"{scheme.lower() or '*'}://{host.lower()}{slash}{path}"
+    is_plain = pattern.isascii() and pattern.isprintable() and " " not in pattern and len(pattern) <= 2_000
+    if not is_plain or not any(map(str.isalnum, rest)):
+        raise UsageError(
+            f"not a pattern of URLs: {text[:100]!r}; write one such as *://example.org/ads/*, in characters of URLs"
+        )
+    return pattern
 
 
 def checked_host(text: str) -> str:
@@ -162,10 +196,8 @@ def _parse_command(line: str) -> SteeringCommand:
             counts = [whole_number(count, maximum=_MAX_LABELS) for count in argument.split(" ")]
             if len(counts) <= 2 and None not in counts:
                 return SteeringCommand("label", str(counts[0]), counts[1] if len(counts) == 2 else None)
-        elif action == "boost" and "://" in argument:
-            return SteeringCommand("boost", checked_url(argument))
         elif action is not None:
-            return SteeringCommand(action, checked_host(argument))
+            return SteeringCommand(action, checked_name(argument, action))
     raise UsageError(f"not `block HOST`, `boost HOST`, `boost URL` or `label NUMBER`: {line[:100]!r}")
 
 

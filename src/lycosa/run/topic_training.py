@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from lycosa.relevance.term_counts import CountedTerms, PageCounts
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.strategies.registry import LINK_ONLY_STRATEGIES
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit, Words
 from lycosa.vocabulary.text import codes_of, counted
 
 from .first_visits import FirstVisits
@@ -382,6 +383,14 @@ class _Rejudged(NamedTuple):
     before: dict[str, float | None]  # what the catalog has
 
 
+class _Uncounted(NamedTuple):
+    """A page for training whose terms are not counted yet: most leave the sample before they are needed."""
+
+    url: Url
+    at: float  # when it was fetched, in seconds since the epoch
+    words: Words
+
+
 class _CrawledPages:
     """The word counts of pages of a collection: of a sample, for training, and of the latest, to score them again.
 
@@ -393,6 +402,7 @@ class _CrawledPages:
     def __init__(self, session: Session):
         self._session = session
         self._sample: dict[int, Terms] = {}
+        self._uncounted: dict[int, _Uncounted] = {}  # pages of the sample whose terms the next training counts
         self._has_earlier_pages = False  # whether the sample includes pages of earlier runs
         self.has_new_pages = False  # since the last sample
         self.has_additions = False  # whether pages were added in this run
@@ -414,12 +424,11 @@ class _CrawledPages:
             and number % self._sampling_interval() == 0
             and page.url not in topic.examples.urls
         ):
-            self._sample[number] = CountedTerms(page.terms)
-            session.pages.words.put_terms(page.url, at, page.terms)
+            self._uncounted[number] = _Uncounted(page.url, at, copy(page.words))
 
     def discard_sample(self) -> None:
         """Discards the sample, because the text of a page or the examples have changed."""
-        self._sample, self._has_earlier_pages = {}, False
+        self._sample, self._uncounted, self._has_earlier_pages = {}, {}, False
 
     def _sampling_interval(self) -> int:
         """k, if every k-th page is in the sample."""
@@ -432,6 +441,11 @@ class _CrawledPages:
         """The terms of the pages for training."""
         self.has_new_pages, interval = False, self._sampling_interval()
         self._sample = {number: terms for number, terms in self._sample.items() if number % interval == 0}
+        uncounted, self._uncounted = self._uncounted, {}
+        for number, (url, at, words) in uncounted.items():
+            if number % interval == 0:
+                self._sample[number] = terms = CountedTerms(copy(words).terms)  # words keep what they computed
+                self._session.pages.words.put_terms(url, at, terms)
         if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
             for number, url in enumerate(self._session.collection.catalog.every_nth_url(interval), 1):

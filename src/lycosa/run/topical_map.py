@@ -1,5 +1,6 @@
 """The topical map of a session: opening it, recording a reference to it in the run, and reopening it by that."""
 
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -29,14 +30,14 @@ class MapReference(Struct, frozen=True):
     share: float  # by which the priorities of other links are multiplied
     taxonomy: str  # absolute path, or empty
     allow_private: bool  # whether it includes pages at private addresses
-    stamp: str  # changes when the atlas is written
+    stamp: str  # changes when the atlas is written, or the taxonomy changes
 
 
 class OpenMap(Struct, frozen=True):
     """An open map."""
 
     reference: MapReference
-    links: UrlMap  # of the topic, with the related topics from whose pages the map leads on
+    links: UrlMap  # of the topic, with the related topics whose pages also lead to its portals
     taxonomy: Taxonomy | None = None
 
     def wrap(self, strategy: Strategy) -> Mapped:
@@ -59,7 +60,7 @@ class OpenMap(Struct, frozen=True):
         if self.taxonomy is not None or not self.links.related:
             return ""
         topics = ", ".join(sorted(self.links.related)[:8])
-        return f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are"
+        return f"pages on {topics} also lead to portals of the map; to recognise them, give --taxonomy PATH"
 
 
 def open_map(settings: Map, folder: Path, *, allow_private: bool = False) -> OpenMap | None:
@@ -73,7 +74,7 @@ def open_map(settings: Map, folder: Path, *, allow_private: bool = False) -> Ope
 
 
 def map_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenMap | None:
-    """The map of an archived run, if it had one. Raises UsageError if the atlas has changed since.
+    """The map of an archived run, if it had one. Raises UsageError if the atlas or the taxonomy has changed since.
 
     folder: of the collection; unless it is trusted, the atlas must be inside it.
     """
@@ -83,7 +84,7 @@ def map_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenMap |
     check_takes_map(strategy)
     for name in filter(None, (reference.atlas, reference.taxonomy)):
         allowed_file(folder, name)
-    return require_unchanged(_open(reference), reference, what=f"the atlas {reference.atlas}")
+    return require_unchanged(_open(reference), reference, what=_files_in_words(reference))
 
 
 def _open(reference: MapReference) -> OpenMap:
@@ -94,7 +95,14 @@ def _open(reference: MapReference) -> OpenMap:
     file_status = path.stat()
     stamp = f"{file_status.st_size}-{file_status.st_mtime_ns}"
     taxonomy = load_taxonomy(plain_file(Path(reference.taxonomy))) if reference.taxonomy else None
+    if taxonomy is not None:  # by content, as it may be trained on a folder
+        stamp += f"-{hashlib.sha256(msgspec.json.encode(taxonomy.to_plain())).hexdigest()}"
     return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
+
+
+def _files_in_words(reference: MapReference) -> str:
+    atlas = f"the atlas {reference.atlas}"
+    return f"{atlas} or the taxonomy {reference.taxonomy}" if reference.taxonomy else atlas
 
 
 def _topic_of(atlas: Atlas, topic: str, path: Path) -> str:
@@ -103,7 +111,7 @@ def _topic_of(atlas: Atlas, topic: str, path: Path) -> str:
         return topic
     if not topics:
         build = f"lycosa map build NAME --out {quoted(path)}"
-        raise UsageError(f"the atlas {path} has no map in it; draw one with: {build}")
+        raise UsageError(f"the atlas {path} has no map in it; build one with: {build}")
     if not topic and len(topics) == 1:
         return next(iter(topics))
     problem = f"has no map for {topic!r}" if topic else "has maps for several topics"

@@ -155,6 +155,7 @@ def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) 
             requests,
             delay=max(requests.delay, default.delay),
             per_address=min(limit or sys.maxsize, default.address_limit or sys.maxsize),
+            site_share=min(requests.site_share, default.site_share),
             concurrency=min(requests.concurrency, default.concurrency),
             retries=min(requests.retries, default.retries),
         ),
@@ -173,6 +174,8 @@ def _impolite_settings(recipe: Recipe) -> list[str]:
         impolite.append(f"requests.delay = {requests.delay:g}")
     if requests.per_address is not None and not 0 < requests.per_address <= (default.address_limit or 0):
         impolite.append(f"requests.per_address = {requests.per_address}")
+    if requests.site_share > default.site_share:
+        impolite.append(f"requests.site_share = {requests.site_share:g}")
     if requests.concurrency > default.concurrency:
         impolite.append(f"requests.concurrency = {requests.concurrency}")
     if requests.retries > default.retries:

@@ -109,6 +109,12 @@ def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify
         return TopicTrainer(session).learn_labels("pages were labelled")
 
 
+def rank_waiting(folder: Path, *, clock: Clock, notify: Notify) -> None:
+    """Ranks the waiting URLs by what was learnt, as the next crawl would when it begins."""
+    with Session(folder, load_recipe(folder, notify=notify), clock=clock, notify=notify):
+        pass
+
+
 def require_learning(folder: Path, recipe: Recipe) -> None:
     """Raises UsageError if the topic does not learn from labels."""
     if is_rule(recipe.topic):

@@ -34,7 +34,7 @@ from lycosa.vocabulary.text import byte_size, grouped, quoted, visible
 from . import charts, parameters
 from .access_control import FIGURE_POLICY, FORM, STORED_PAGE_POLICY, AccessControl, ScreenAccess
 from .comparison import ComparedPart, Comparison, Comparisons
-from .crawls import Crawls, steer_host
+from .crawls import Crawls, steer_urls
 from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
 from .frontier import FrontierView, frontier_view
 from .library import Library, NoSuchCollectionError
@@ -355,7 +355,7 @@ class Screens:
     async def steer(self, request: Request) -> Response:
         name, form = request.path_params["name"], request.scope[FORM]
         folder = self._library.folder(name)
-        await self._in_thread(steer_host, folder, form.get("action", ""), form.get("what", ""))
+        await self._in_thread(steer_urls, folder, form.get("action", ""), form.get("what", ""))
         return self._redirect_to(name, "frontier")
 
     async def new(self, request: Request) -> Response:
@@ -551,7 +551,7 @@ class Screens:
     async def _frontier(self, request: Request) -> FrontierView:
         folder = self._library.folder(request.path_params["name"])
         host = parameters.text(request, "host").lower()
-        return await self._in_thread(frontier_view, folder, host=host, page=parameters.page(request))
+        return await self._in_thread(frontier_view, folder, now=time.time(), host=host, page=parameters.page(request))
 
     async def _label(self, request: Request) -> LabelReply:
         folder, form = self._library.folder(request.path_params["name"]), request.scope[FORM]

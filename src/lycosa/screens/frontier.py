@@ -8,6 +8,7 @@ from lycosa.frontier.durable import best_waiting, count_waiting, waiting_hosts
 from lycosa.run.open import open_for_reading
 from lycosa.run.reasons import Factor, factors_of, reasons_in_words, shown_priority
 from lycosa.run.steering import read_steering
+from lycosa.vocabulary.records import Timestamp
 from lycosa.vocabulary.text import visible
 
 from .lines import MAX_COUNTED, clamp_page
@@ -32,6 +33,13 @@ class WaitingHost(Struct, frozen=True):
     best: float  # highest priority
 
 
+class HeldHost(Struct, frozen=True):
+    """A host that gets no request for some time, because it asked for that or failed."""
+
+    host: str
+    until: float  # in seconds since the epoch
+
+
 class FrontierView(Struct, frozen=True):
     """The screen of the frontier."""
 
@@ -41,17 +49,20 @@ class FrontierView(Struct, frozen=True):
     last_page: int
     waiting: list[WaitingLine]
     hosts: list[WaitingHost]
-    blocked: list[str]  # hosts that the user excluded from the crawl
-    boosted: list[str]  # hosts and URLs that the user gave a higher priority
+    held_total: int  # hosts on hold at the last checkpoint, as long as their holds last
+    held: list[HeldHost]  # the first of these to be asked again
+    blocked: list[str]  # hosts and patterns of URLs that the user excluded from the crawl
+    boosted: list[str]  # hosts, URLs and patterns that the user gave a higher priority
 
 
-def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierView:
+def frontier_view(folder: Path, *, now: float, host: str = "", page: int = 1) -> FrontierView:
     """A page of the waiting URLs, best first."""
     with open_for_reading(folder) as collection, collection.catalog.reporting_errors():
         connection = collection.catalog.connection
         hosts = [
             WaitingHost(each.host, each.waiting, each.best_priority) for each in waiting_hosts(connection, MAX_COUNTED)
         ]
+        holds = collection.catalog.get_state("holds", dict[str, Timestamp]) or {}
         total = count_waiting(connection)
         host_total = next((each.waiting for each in hosts if each.host == host), None)
         shown_total = total if not host else host_total if host_total is not None else MAX_WAITING
@@ -60,6 +71,7 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
     if host and host_total is None:
         last_page = page if len(rows) < WAITING_PER_PAGE else min(page + 1, last_page)  # they are not counted
     steering = read_steering(folder)
+    held = sorted((until, host) for host, until in holds.items() if until > now)
     return FrontierView(
         total=total,
         host=host,
@@ -78,6 +90,8 @@ def frontier_view(folder: Path, *, host: str = "", page: int = 1) -> FrontierVie
             for each in rows
         ],
         hosts=hosts,
+        held_total=len(held),
+        held=[HeldHost(visible(host, 200), until) for until, host in held[:MAX_COUNTED]],
         blocked=[visible(each, 200) for each in steering.blocked[:100]],
         boosted=[visible(each, 200) for each in steering.boosted[:100]],
     )

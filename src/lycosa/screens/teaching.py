@@ -1,21 +1,28 @@
 """Labelling on a screen, like `lycosa review`: one page at a time; after every ten, the model is trained."""
 
+from array import array
 from pathlib import Path
 from random import Random
 from threading import Lock
+from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
+from lycosa.frontier.durable import waiting_priorities
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
-from lycosa.run.control import label_pages
+from lycosa.run.control import CrawlRequest, ask, label_pages
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import Batch, add_to_sample, choose_batch, sample_result
 from lycosa.run.trust import require_trust
-from lycosa.run.upkeep import require_learning
-from lycosa.vocabulary.errors import UsageError
+from lycosa.run.upkeep import rank_waiting, require_learning
+from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import visible
 
@@ -39,6 +46,10 @@ class LearntChange(Struct, frozen=True):
     judged: int | None  # pages judged again; None if the next crawl trains the model
     became_relevant: int  # number of pages
     became_irrelevant: int
+    waiting: int | None  # URLs that waited before and after; None if their priorities are not from 0 to 1, or not new
+    waiting_rose: int  # number of these that now have a priority of `RELEVANT` or more
+    waiting_fell: int  # number of these that no longer have
+    is_ranking_left: bool  # whether the next crawl ranks the waiting URLs by what was learnt
 
 
 class RandomSample(Struct, frozen=True):
@@ -66,6 +77,19 @@ class TeachView(Struct, frozen=True):
     can_undo: bool
     change: LearntChange | None
     sample: RandomSample | None
+
+
+class _WaitingSides(NamedTuple):
+    """Which waiting URLs have a priority of `RELEVANT` or more; arrays, as there may be millions."""
+
+    keys: NDArray[np.int64]  # hashes of the URLs
+    is_above: NDArray[np.int8]
+
+    def changes(self, after: "_WaitingSides") -> tuple[int, int, int]:
+        """Of the URLs that wait in both: how many there are, are above only afterwards, and were only before."""
+        _, old, new = np.intersect1d(self.keys, after.keys, return_indices=True)
+        change = after.is_above[new] - self.is_above[old]
+        return len(change), int((change > 0).sum()), int((change < 0).sum())
 
 
 class TeachingQueue:
@@ -139,16 +163,45 @@ class TeachingQueue:
         labels = sum(verdict is not None for verdict in self._verdicts)
         if not labels:
             return
-        before = self._relevant()
+        before, waiting_before = self._relevant(), self._waiting_sides()
         labelling = label_pages(self._folder, {}, notify=lambda line: None)  # learns those that `answer` has saved
-        after = self._relevant()
+        is_ranked = labelling.judged is not None and waiting_before is not None and self._rank_waiting()
+        after, waiting_after = self._relevant(), self._waiting_sides() if is_ranked else None
+        changes: tuple[int | None, int, int] = (None, 0, 0)
+        if waiting_before is not None and waiting_after is not None:
+            changes = waiting_before.changes(waiting_after)
         both = before.keys() & after.keys()
         self._change = LearntChange(
             labels,
             labelling.judged,
             sum(after[number] and not before[number] for number in both),
             sum(before[number] and not after[number] for number in both),
+            *changes,
+            is_ranking_left=waiting_before is not None and not is_ranked,
         )
+
+    def _rank_waiting(self) -> bool:
+        """Ranks the waiting URLs by what was learnt, which a running crawl has done; False if that has to wait."""
+        if ask(self._folder, CrawlRequest("status")) is not None:
+            return True
+        try:
+            rank_waiting(self._folder, clock=WallClock(), notify=lambda line: None)
+        except CollectionError:  # another process has just begun to work on it: the next crawl ranks them
+            return False
+        return True
+
+    def _waiting_sides(self) -> _WaitingSides | None:
+        """None if the strategy does not rank by a priority from 0 to 1."""
+        keys, is_above = array("q"), array("b")
+        with open_for_reading(self._folder) as collection, collection.catalog.reporting_errors():
+            catalog = collection.catalog
+            strategy = STRATEGIES.get(catalog.get_state("strategy", str) or "")
+            if strategy is None or getattr(strategy.make, "scale", "") != "unit":
+                return None
+            for url, priority in waiting_priorities(catalog.connection):
+                keys.append(hash(url))
+                is_above.append(priority >= RELEVANT)
+        return _WaitingSides(np.frombuffer(keys, np.int64), np.frombuffer(is_above, np.int8))
 
     def _relevant(self) -> dict[int, bool]:
         """Whether each page is relevant, by its number."""

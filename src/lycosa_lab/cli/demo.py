@@ -106,7 +106,7 @@ def _crawl_result(folder: Path, world: SyntheticWorld, topic: str) -> CrawlResul
     with api.open(folder) as collection:
         stored = [page.url for page in collection]
     on_topic = [url for url in stored if _is_about(world, url, topic)]
-    log_in_links = [world.standing_of(url) or 0.0 for url in on_topic]  # ln(1 + in-links)
+    log_in_links = [world.log_in_links(url) or 0.0 for url in on_topic]  # ln(1 + in-links)
     return CrawlResult(len(stored), len(on_topic), expm1(fmean(log_in_links)) if log_in_links else 0.0)
 
 

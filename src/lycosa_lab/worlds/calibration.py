@@ -1,8 +1,7 @@
 """How similar a world is to the Web: published statistics of the Web, measured on the world.
 
-Standing is here ln(1 + in-links), as of `StudyWorld.standing_of`. Status locality is measured as by Pant and Srinivasan
-(Status Locality on the Web, 2013): links are sampled level by level from random roots, so that a distance is an upper
-bound.
+Standing is here `StudyWorld.log_in_links`. Status locality is measured as by Pant and Srinivasan (Status Locality on
+the Web, 2013): links are sampled level by level from random roots, so that a distance is an upper bound.
 """
 
 import random
@@ -57,7 +56,7 @@ def measure(
     statistics.extend(_classifier_statistics(world, urls, pages_read, topics, rng, seed))
     explained = explained_variance(world, pages_read, background)
     if explained is not None:
-        statistics.append(Statistic("variance of standing that seven page features explain", explained, ""))
+        statistics.append(Statistic(f"variance of standing that {len(FEATURES)} page features explain", explained, ""))
     return statistics
 
 
@@ -140,7 +139,7 @@ def _status_statistics(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -
         None: ("-0.01", ""),
     }
     for distance, level in pairs.items():
-        with_standing = [(root, page, world.standing_of(root), world.standing_of(page)) for root, page in level]
+        with_standing = [(root, page, world.log_in_links(root), world.log_in_links(page)) for root, page in level]
         rows = [(root, page, a, b) for root, page, a, b in with_standing if a is not None and b is not None]
         if not rows:
             continue
@@ -203,7 +202,7 @@ def _classifier_statistics(
 
 
 def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[str]) -> dict[str, Halves]:
-    """Pages on each topic, one of each site; each site is in one of the halves."""
+    """Pages on each topic, one of each site; a hash of the site decides in which half it is."""
     found: dict[str, Halves] = {name: ([], []) for name in names}
     taken: set[tuple[str, str]] = set()
     missing = 2 * len(names)
@@ -232,9 +231,9 @@ def _accuracy(world: StudyWorld, topic: str, good: Halves, pages_read: Sequence[
     count = min(map(len, (*good, *others)))
     if count < MIN_EXAMPLES:
         return None
-    trained, held_out = (list(_pages(world, half[:count])) for half in good)
+    training_pages, held_out = (list(_pages(world, half[:count])) for half in good)
     bad, bad_held_out = (list(half.values())[:count] for half in others)
-    model = train(trained, bad, seed=seed)
+    model = train(training_pages, bad, seed=seed)
     correct = sum(model.relevance(page) >= RELEVANT for page in held_out)
     correct += sum(model.relevance(page) < RELEVANT for page in bad_held_out)
     return correct / (len(held_out) + len(bad_held_out))
@@ -244,7 +243,7 @@ def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Bac
     """Adjusted R² of a linear model of standing by page features; None if too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     features = FeatureExtractor(background, Traffic(traffic))
-    known = [(page, world.standing_of(page.url)) for page in pages]
+    known = [(page, world.log_in_links(page.url)) for page in pages]
     rows = [(features.of(page), standing) for page, standing in known if standing is not None]
     target = np.array([standing for _, standing in rows])
     if len(rows) < 10 * len(FEATURES) or target.var() == 0.0:

@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Url
 
 from .archives import list_files, read_symlinks
 from .documents import DocumentWorld, describe_category, store_pages
-from .mount import LinkRewriter, MountedPage, Site, file_url, is_html_name, mount
+from .mount import LinkRewriter, MountedPage, MountPoint, file_url, is_html_name, mount
 
 SMALL_PACKAGES = [
     "cython-doc",
@@ -68,8 +68,8 @@ class DocPackage(Struct, frozen=True):
     def base(self) -> str:
         return f"http://{self.host}{self.prefix}/"
 
-    def site(self) -> Site:
-        return Site(self.base, f"/{self.root}/", tuple(re.compile(pattern) for pattern in self.patterns))
+    def mount_point(self) -> MountPoint:
+        return MountPoint(self.base, f"/{self.root}/", tuple(re.compile(pattern) for pattern in self.patterns))
 
 
 @cache
@@ -104,7 +104,7 @@ class DebianDocs(DocumentWorld):
             aliases |= _aliases(roots[package.name], urls[package.name], package)
         rewriter = LinkRewriter(
             [url for names in urls.values() for url in names.values()],
-            [site for package in chosen for site in _sites(unpacked, package)],
+            [site for package in chosen for site in _mount_points(unpacked, package)],
             aliases,
         )
         in_links: Counter[Url] = Counter()
@@ -172,13 +172,13 @@ def _aliases(root: Path, urls: dict[str, Url], package: DocPackage) -> dict[Url,
     return {alias: url for alias, url in found if alias is not None}
 
 
-def _sites(folder: Path, package: DocPackage) -> list[Site]:
-    """The site of a package, once more for each symbolic link to its root."""
+def _mount_points(folder: Path, package: DocPackage) -> list[MountPoint]:
+    """The mount point of a package, and another one for each symbolic link to its root."""
     own = folder / package.name
     links = read_symlinks(own, refuse_outside=False) if own.is_dir() else {}
     return [
-        package.site(),
-        *(Site(package.base, f"/{name}/") for name, target in links.items() if target == package.root),
+        package.mount_point(),
+        *(MountPoint(package.base, f"/{name}/") for name, target in links.items() if target == package.root),
     ]
 
 

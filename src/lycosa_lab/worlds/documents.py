@@ -22,7 +22,7 @@ from lycosa.vocabulary.records import Fetch, Host, JsonValue, Outcome, Page, Url
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .archives import list_files, read_symlinks
-from .mount import LinkRewriter, MountedPage, Site, UrlVariants, file_url, is_html_name, mount
+from .mount import LinkRewriter, MountedPage, MountPoint, UrlVariants, file_url, is_html_name, mount
 from .world import Access, Category, DirectoryEntry
 
 PAGES_CACHED = 64  # parsed pages
@@ -210,7 +210,7 @@ class DocumentWorld:
     def topic(self, url: Url) -> str | None:
         return self._topics.get(url)
 
-    def standing_of(self, url: Url) -> float | None:
+    def log_in_links(self, url: Url) -> float | None:
         """None: links from outside the world are unknown."""
         return None
 
@@ -286,14 +286,14 @@ class Documents(DocumentWorld):
         root = f"{source.resolve().as_posix()}/" if source.is_dir() else "/"
         urls: dict[str, Url] = {}
         folders: dict[str, list[str]] = {}
-        sites: dict[str, Site] = {}
+        mount_points: dict[str, MountPoint] = {}
 
         def register_file(name: str) -> Url | None:
             top_folder, slash, rest = name.partition("/")
             if not (hosts and slash):
                 top_folder, rest = "", name
             base = _base(top_folder or host)
-            sites[base] = Site(base, f"{root}{top_folder}/" if top_folder else root)
+            mount_points[base] = MountPoint(base, f"{root}{top_folder}/" if top_folder else root)
             folders[name] = rest.split("/")[:-1]
             return file_url(base, rest)
 
@@ -306,7 +306,7 @@ class Documents(DocumentWorld):
             for name, target in read_symlinks(source).items()
             if target in urls and (alias := register_file(name)) is not None
         }
-        rewriter = LinkRewriter(urls.values(), list(sites.values()), aliases)
+        rewriter = LinkRewriter(urls.values(), list(mount_points.values()), aliases)
         pages, links = store_pages(mount(source, urls, rewriter, folder=root))
         leaves: dict[str, list[Url]] = {}
         if topics == "folders":

@@ -193,7 +193,7 @@ class LinkGraph:
     def topic(self, url: Url) -> str | None:
         return None
 
-    def standing_of(self, url: Url) -> float | None:
+    def log_in_links(self, url: Url) -> float | None:
         """ln(1 + in-links within the graph); links from outside are unknown."""
         number = self._node(url)
         return None if number is None else math.log1p(int(self._in_degrees[number]))

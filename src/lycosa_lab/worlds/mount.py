@@ -26,10 +26,11 @@ _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
 _INDEX_NAMES = ("index.html", "index.htm", "index.xhtml", "index.shtml")
 _SAFE = "/!$&'()*+,;=:@~"  # characters that a path need not escape
 _LINK = re.compile(
-    r"(<(?:a|area|frame|iframe)\s[^<>]{0,2000}?\b(?:href|src)\s*=\s*)(\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
+    r"(<(?:a|area|frame|iframe)\s[^<>]{0,2000}?(?<=[\s\"'/])(?:href|src)\s*=\s*)(\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
     re.IGNORECASE,
 )
-_BASE = re.compile(r"<base\s[^<>]{0,2000}?\bhref\s*=\s*[\"']?([^\s\"'<>]+)", re.IGNORECASE)
+_BASE = re.compile(r"<base\s[^<>]{0,2000}?(?<=[\s\"'/])href\s*=\s*[\"']?([^\s\"'<>]+)", re.IGNORECASE)
+_FILE_SCHEME = re.compile(r"file:(?://localhost(?=/))?/*", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -54,7 +55,7 @@ def as_utf8(text: str, content: bytes) -> bytes:
     return codecs.BOM_UTF8 + data
 
 
-class Site(Struct, frozen=True):
+class MountPoint(Struct, frozen=True):
     """A folder of pages, the URL at which it is mounted, and other names for it."""
 
     base: str  # URL, with a slash at its end
@@ -68,16 +69,17 @@ class UrlVariants:
     def __init__(self, urls: Iterable[Url], aliases: Mapping[Url, Url] | None = None):
         self._pages: dict[str, Url] = {}
         for url in urls:
-            self._pages.setdefault(_fold_url(url), url)
+            self._pages.setdefault(_comparison_key(url), url)
         for alias, url in (aliases or {}).items():
-            self._pages.setdefault(_fold_url(alias), url)
+            self._pages.setdefault(_comparison_key(alias), url)
 
     def page(self, url: str) -> Url | None:
         """The page that a URL means, None if there is none."""
-        return self._pages.get(_fold_url(url))
+        return self._pages.get(_comparison_key(url))
 
 
-def _fold_url(url: str) -> str:
+def _comparison_key(url: str) -> str:
+    """What the spellings of a URL have in common; its scheme is ignored too."""
     name = unquote(url.partition("://")[2].partition("?")[0]).lower().removesuffix(".gz")
     folder, _, last = name.rpartition("/")
     return folder if last in _INDEX_NAMES or not last else name
@@ -86,11 +88,13 @@ def _fold_url(url: str) -> str:
 class LinkRewriter:
     """Rewrites the links of pages that mean a page of the world by another spelling."""
 
-    def __init__(self, urls: Iterable[Url], sites: Sequence[Site], aliases: Mapping[Url, Url] | None = None):
+    def __init__(
+        self, urls: Iterable[Url], mount_points: Sequence[MountPoint], aliases: Mapping[Url, Url] | None = None
+    ):
         self._urls = frozenset(urls)
         self._variants = UrlVariants(urls, aliases)
-        self._folders = sorted(((site.folder, site.base) for site in sites), key=lambda pair: -len(pair[0]))
-        self._patterns = [(pattern, site.base) for site in sites for pattern in site.patterns]
+        self._folders = sorted(((each.folder, each.base) for each in mount_points), key=lambda pair: -len(pair[0]))
+        self._patterns = [(pattern, each.base) for each in mount_points for pattern in each.patterns]
 
     def rewrite(self, url: Url, text: str, file: str) -> tuple[str, list[Url]]:
         """The HTML of a page with its links rewritten, and the other pages it links to, in order.
@@ -127,17 +131,17 @@ class LinkRewriter:
     def _resolve(self, target: Url | None, href: str, file: str) -> Url | None:
         found = self._variants.page(target) if target is not None else None
         if found is None and (host_and_path := target.partition("://")[2] if target is not None else ""):
-            found = self._by_pattern(host_and_path)
+            found = self._by_pattern(host_and_path, rest_as_url=lambda rest: rest.partition("?")[0])
         if found is None and (path := _path_on_disk(href, file)):
-            found = self._by_folder(path) or self._by_pattern(path)
+            found = self._by_folder(path) or self._by_pattern(path, rest_as_url=_escaped)
         return found
 
-    def _by_pattern(self, name: str) -> Url | None:
+    def _by_pattern(self, name: str, *, rest_as_url: Callable[[str], str]) -> Url | None:
         for pattern, base in self._patterns:
             match = pattern.match(name)
             if match is None:
                 continue
-            url = base + name[match.end() :]
+            url = base + rest_as_url(name[match.end() :])
             found = self._variants.page(url) or self._variants.page(url.rstrip("/") + ".html")
             if found is not None:
                 return found
@@ -146,7 +150,7 @@ class LinkRewriter:
     def _by_folder(self, path: str) -> Url | None:
         for folder, base in self._folders:
             if path.startswith(folder):
-                found = self._variants.page(base + quote(path[len(folder) :], safe=_SAFE))
+                found = self._variants.page(base + _escaped(path[len(folder) :]))
                 if found is not None:
                     return found
         return None
@@ -185,10 +189,15 @@ def _without_gz(name: str) -> str:
     return name[:-3] if name.lower().endswith(".gz") else name
 
 
+def _escaped(path: str) -> str:
+    """A path on the disk as a path of a URL."""
+    return quote(path, safe=_SAFE)
+
+
 def _path_on_disk(href: str, file: str) -> str:
     """The path of the file that a link in `file` means; empty if it means none."""
-    if href[:5].lower() == "file:":
-        href = "/" + href[5:].lstrip("/")
+    if scheme := _FILE_SCHEME.match(href):
+        href = "/" + href[scheme.end() :]
     elif _SCHEME.match(href) or href.startswith("//"):
         return ""
     path = unquote(href.partition("?")[0])

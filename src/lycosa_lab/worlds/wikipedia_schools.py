@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
 from .archives import list_files
 from .documents import DocumentWorld, PageStore, category_name, first_sentences, required_path, store_pages
-from .mount import LinkRewriter, Site, file_url, is_html_name, mount
+from .mount import LinkRewriter, MountPoint, file_url, is_html_name, mount
 from .world import Access, Category, DirectoryEntry
 
 BASE = "http://schools-wikipedia.example/"
@@ -44,7 +44,7 @@ class WikipediaSchools(DocumentWorld):
             path, "wikipedia-schools:path=FILE with a tar or folder of Wikipedia for Schools 2007 (wpcd/wp/...)"
         )
         urls = _urls(source)
-        rewriter = LinkRewriter(urls.values(), [Site(BASE)])
+        rewriter = LinkRewriter(urls.values(), [MountPoint(BASE)])
         pages, links = store_pages(mount(source, urls, rewriter))
         directory = list(_directory(pages))
         accesses = read_walks(Path(walks), _articles(pages)) if walks else ()

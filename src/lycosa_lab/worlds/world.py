@@ -71,7 +71,7 @@ class StudyWorld(World, Protocol):
         ...
 
     def urls(self) -> Iterable[Url]:
-        """All pages, always in the same order."""
+        """All pages, always in the same order; a world made of a graph gives its nodes, which are integers, instead."""
         ...
 
     def read(self, url: Url) -> Page | None:
@@ -94,7 +94,7 @@ class StudyWorld(World, Protocol):
         """The name of the category that the page is about."""
         ...
 
-    def standing_of(self, url: Url) -> float | None:
+    def log_in_links(self, url: Url) -> float | None:
         """ln(1 + in-links), counting links from outside the world too."""
         ...
 

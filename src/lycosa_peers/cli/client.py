@@ -240,7 +240,7 @@ def open_content(collection: Collection, folder: PeerFolder, allow_private: bool
     """The collection as a peer shares it, with its summary up to date."""
     content = SharedCollection(collection, folder, allow_private=allow_private)
     with ProgressBar("pages read", quiet=quiet) as count, _interruptible():
-        content.catch_up(count)
+        content.update_summary(count)
     return content
 
 

@@ -15,6 +15,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = document.querySelector("[data-focus]");
+    if (event.key === "Escape") isSent = false;  // which ends loading
     if (event.key === "Escape" && isTyping(event.target)) { event.target.blur(); return; }
     if (event.target === field && event.key === "ArrowDown") { event.preventDefault(); move(1); return; }
     if (isTyping(event.target)) return;
@@ -30,17 +31,35 @@
     } else if (button) { event.preventDefault(); button.click(); }
   });
 
+  // A form that changes something is sent once: what is pressed until the answer arrives would meet the old state.
+  let isSent = false;
+  document.addEventListener("submit", (event) => {
+    if (event.target.method !== "post") return;
+    if (isSent) { event.preventDefault(); return; }
+    isSent = true;
+    document.body.setAttribute("aria-busy", "true");
+  });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });  // "back" to a sent form
+
   const live = document.getElementById("live");
   if (live && window.EventSource) {
-    let source = null, latest = "";
+    let source = null, latest = "", timer = 0;
+    const isTouched = (input) => input.value !== input.defaultValue;
     const show = () => {
-      // A pressed button that is replaced loses its click.
-      if (live.querySelector(":active")) { setTimeout(show, 100); return; }
+      clearTimeout(timer);
+      if (isSent) return;  // the next screen shows what came of it
       const focused = live.contains(document.activeElement) ? document.activeElement : null;
-      if (focused && focused.matches("input")) return;  // somebody types a number
-      const value = focused && focused.matches("button") ? focused.value : null;
+      // A pressed button that is replaced loses its click, and a field in use its cursor.
+      if (live.querySelector(":active") || focused && focused.matches("input")) { timer = setTimeout(show, 100); return; }
+      const selector = (element) => `${element.localName}[name="${CSS.escape(element.name)}"]`;
+      const typed = [...live.querySelectorAll("input:not([type=hidden])")].filter(isTouched)
+        .map((input) => [selector(input), input.value]);
+      const isButton = focused && focused.matches("button");
+      const button = isButton ? `${selector(focused)}[value="${CSS.escape(focused.value)}"]` : null;
       live.innerHTML = latest;  // rendered and escaped by the server
-      if (value) { const again = live.querySelector(`button[value="${CSS.escape(value)}"]`); if (again) again.focus(); }
+      for (const [each, value] of typed) { const again = live.querySelector(each); if (again) again.value = value; }
+      const again = button && live.querySelector(button);
+      if (again) again.focus();
     };
     const connect = () => {
       if (document.hidden) { if (source) source.close(); source = null; return; }

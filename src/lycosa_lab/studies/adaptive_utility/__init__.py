@@ -18,7 +18,7 @@ from .claims import (
     early_dip,
     effect_of_quantile_matching,
     oracle_gap,
-    status_above_half,
+    status_above_fixed_half,
     status_above_topic_only,
     topicality_comparable,
 )
@@ -65,7 +65,7 @@ class AdaptiveUtility:
             rows |= {f"{prefix}{name}": table for name, table in standard.items() if name != "curves"}
         return Findings(
             claims=[
-                status_above_half(tables),
+                status_above_fixed_half(tables),
                 topicality_comparable(tables),
                 alpha_trajectories(tables),
                 early_dip(tables),

@@ -1,8 +1,9 @@
 """The claims of Pant and Srinivasan (2013), sections 6 and 7.1, and two measurements beyond them.
 
 α is the weight of relevance against standing in the priority of a link, δ the target of topicality (the share of pages
-on the topic) to which it adapts, status the mean ln(1 + in-links) of the pages. Names in capitals are settings:
-strategies with their parameters.
+on the topic) to which it adapts, status the mean ln(1 + in-links) of the pages. `TOPICALITY` is by an evaluation
+classifier, `TRUE_TOPICALITY` by the labels of the world; `STATUS` is that of a sample of the pages, `STATUS_OF_ALL`
+that of all. Other names in capitals are settings: strategies with their parameters.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from math import isnan
 
 from lycosa_lab.crawl_tables import STATUS, STATUS_OF_ALL, TOPICALITY, TRUE_TOPICALITY, CrawlTables
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, ratio, verdict
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, ratio
 from lycosa_lab.studies.utility_tradeoff import MIN_TOPICALITY_KEPT
 
 from .runs import (
@@ -28,11 +29,11 @@ from .runs import (
 )
 
 
-def status_above_half(tables: CrawlTables) -> Claim:
+def status_above_fixed_half(tables: CrawlTables) -> Claim:
     settings = (ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08)
     tests = {setting: tables.test(STATUS, setting, FIXED_HALF) for setting in settings}
-    failures = [name for name, test in tests.items() if not test.may_be_gain]
-    holds = verdict(not failures, *(test.p for test in tests.values()))
+    failures = [name for name, test in tests.items() if not test.is_gain_or_unknown]
+    holds = holds_or_unknown(not failures, *(test.p for test in tests.values()))
     return Claim(
         id="adaptive-utility.status-above-constant-half",
         kind="paper",
@@ -60,7 +61,7 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
     compared = (ADAPTIVE_07, ADAPTIVE_08)
     lower = [name for name in compared if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
     is_higher = not tests[ADAPTIVE_09].difference <= 0
-    holds = verdict(not lower and is_higher, *(tests[name].p for name in (*compared, ADAPTIVE_09)))
+    holds = holds_or_unknown(not lower and is_higher, *(tests[name].p for name in (*compared, ADAPTIVE_09)))
     reasons = [f"{_joined(lower)} significantly lower"] if lower else []
     reasons += [] if is_higher else [f"{ADAPTIVE_09} not higher"]
     return Claim(
@@ -123,8 +124,8 @@ def early_dip(tables: CrawlTables) -> Claim:
         holds=early < START_ALPHA,
         reason=""
         if early < START_ALPHA
-        else "the crawler's own examples, scored by a model that has not seen them, have a mean relevance of at most"
-        " .7",
+        else "perhaps because the crawler's own examples, scored by a model that has not seen them, have a mean"
+        " relevance of at most .7",
     )
 
 
@@ -132,10 +133,10 @@ def status_above_topic_only(tables: CrawlTables, id_suffix: str, circumstances: 
     """Whether δ = .7 reaches a higher status than α = 1 at nearly its topicality."""
     test = tables.test(STATUS, ADAPTIVE_07, TOPIC_ONLY)
     share = ratio(tables.mean(TOPICALITY, ADAPTIVE_07), tables.mean(TOPICALITY, TOPIC_ONLY))
-    failures = [] if test.may_be_gain else ["status not higher, or not significantly"]
+    failures = [] if test.is_gain_or_unknown else ["status not higher, or not significantly"]
     if share < MIN_TOPICALITY_KEPT:
         failures.append(f"it keeps less than {MIN_TOPICALITY_KEPT:.0%} of the topicality")
-    holds = verdict(not failures, test.p, share)
+    holds = holds_or_unknown(not failures, test.p, share)
     return Claim(
         id=f"adaptive-utility.{id_suffix}",
         kind="paper",

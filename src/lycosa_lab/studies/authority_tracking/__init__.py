@@ -36,7 +36,7 @@ class AuthorityTracking:
             "nodes": 600_000,
             "links": 68_000,
             "k": 75,  # number of targets
-            "nodes_a_target": 600,  # at least; a smaller world has fewer targets
+            "nodes_per_target": 600,  # at least; a smaller world has fewer targets
             "crawls": [20, 40, 100],  # fetches a day
             "runs": 5,
         },
@@ -44,7 +44,7 @@ class AuthorityTracking:
             "nodes": 3_000_000,
             "links": 340_000,
             "k": 500,
-            "nodes_a_target": 400,
+            "nodes_per_target": 400,
             "crawls": [100, 200, 500],
             "runs": 5,
         },

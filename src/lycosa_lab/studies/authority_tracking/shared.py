@@ -22,7 +22,7 @@ MAX_DAYS = 60  # a world that lasts longer is divided into DAYS longer ones
 WINDOW = 7  # days for which a link counts
 FIRST_DAY = 1  # on which the crawl starts
 POINTS_PER_DAY = 2
-WELL_LINKED_PAGES = 20  # pages with the most links in both directions
+WELL_LINKED_COUNT = 20  # number of pages of the highest min(in-degree, out-degree)
 
 
 class TrackingInputs(Struct, frozen=True):
@@ -67,7 +67,7 @@ def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
     return TrackingInputs(
-        graph, day, target_count, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED_PAGES]
+        graph, day, target_count, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED_COUNT]
     )
 
 
@@ -99,15 +99,15 @@ def day_length(world: TimedLinkGraph) -> float:
     if gaps[longest] > WINDOW * day:
         length = "" if day == DAY else f" of {day:.0f} seconds, a {DAYS}th of the time,"
         raise UsageError(
-            f"authority-tracking looks back {WINDOW} days{length} and no link is made for {gaps[longest] / day:.1f},"
-            f" from {times[longest]:.0f} to {times[longest + 1]:.0f}; leave out the lines before or those after"
+            f"authority-tracking looks back {WINDOW} days{length} and no link is made for {gaps[longest] / day:.1f}"
+            f" days, from {times[longest]:.0f} to {times[longest + 1]:.0f}; leave out the lines before or those after"
         )
     return day
 
 
 def _target_count(graph: WindowedGraph, size: Size) -> int:
-    """The number of targets: that of the scale, but at most one for every `nodes_a_target` nodes."""
-    nodes_per_target: int = size["nodes_a_target"]
+    """The number of targets: `k` of the scale, but at most one per `nodes_per_target` nodes."""
+    nodes_per_target: int = size["nodes_per_target"]
     if len(graph) < nodes_per_target:
         raise UsageError(
             f"authority-tracking needs {nodes_per_target} pages or more that have a link, not {len(graph)}: of fewer,"

@@ -52,7 +52,7 @@ class BuddyNet:
             "replication_queries": 12_000,
         },
     }
-    replication_factors = (0.01, 0.1, 0.5, 0.75, 1.0)  # share of the peers that has a file, in the mean over files
+    replication_factors = (0.01, 0.1, 0.5, 0.75, 1.0)  # mean, over files, of the share of peers that have the file
     network_sizes = (1_000, 5_000)  # peers, where replication is varied
 
     def default_world(self, size: Size) -> Mapping[str, JsonValue]:

@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 
 from lycosa_lab.results import Claim, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holm, paired_t, summary, verdict
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, holm, paired_t, summary
 from lycosa_lab.tables import nan_if_none
 
-from .runs import BUDDYNET, SHORTCUTS, WALK, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL, WALK_WITH_LIST
+from .runs import BUDDYNET, SHORTCUTS, WALK, WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL
 from .tables import PAPER, REPLICATION_METRICS, column_of, mean_of, values_of
 
 
@@ -52,8 +52,8 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         measured="; ".join(_measured_line(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         p=finite_or_none(p),
-        holds=verdict(not reason, p),
-        reason=reason if verdict(not reason, p) is False else "",
+        holds=holds_or_unknown(not reason, p),
+        reason=reason if holds_or_unknown(not reason, p) is False else "",
     )
 
 
@@ -111,13 +111,13 @@ def _measured_line(runs: Sequence[Row], name: str, churns: bool) -> str:
 
 
 def factors(runs: Sequence[Row]) -> Claim:
-    algorithms = (WALK, WALK_WITH_LIST, WALK_WITH_INDEXES, BUDDYNET, WALK_WITH_INDEXES_BY_ALL)
+    algorithms = (WALK, WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES, BUDDYNET, WALK_WITH_INDEXES_BY_ALL)
     pairs = [
         ("messages", less, more)
         for less, more in (
-            (WALK_WITH_LIST, WALK_WITH_INDEXES),
+            (WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES),
             (BUDDYNET, WALK_WITH_INDEXES),
-            (BUDDYNET, WALK_WITH_LIST),
+            (BUDDYNET, WALK_WITH_BUDDY_LIST),
         )
     ]
     p, reason = _runs_below(runs, False, pairs)
@@ -130,8 +130,8 @@ def factors(runs: Sequence[Row]) -> Claim:
         paper="random-walk 3842, walk+list 1370, walk+index 3459, buddynet 1122 messages",
         measured=", ".join(f"{name} {mean_of(runs, name, False, 'messages'):.0f}" for name in algorithms) + " messages",
         p=finite_or_none(p),
-        holds=verdict(not reason, p),
-        reason=reason if verdict(not reason, p) is False else "",
+        holds=holds_or_unknown(not reason, p),
+        reason=reason if holds_or_unknown(not reason, p) is False else "",
     )
 
 
@@ -156,8 +156,8 @@ def replication(replicas: Sequence[Row]) -> Claim:
         " 5 000 peers: 7.1 and 4.9 times at .01",
         measured="; ".join(gains),
         p=finite_or_none(p),
-        holds=verdict(not reason, p),
-        reason=reason if verdict(not reason, p) is False else "",
+        holds=holds_or_unknown(not reason, p),
+        reason=reason if holds_or_unknown(not reason, p) is False else "",
     )
 
 
@@ -173,8 +173,8 @@ def index_transfers_settle(runs: Sequence[Row]) -> Claim:
         paper="4 % of the queries, then 3.3 %",
         measured=f"{_mean(before):.1%} of the queries, then {_mean(after):.1%}",
         p=finite_or_none(p),
-        holds=verdict(not reason, p),
-        reason=reason if verdict(not reason, p) is False else "",
+        holds=holds_or_unknown(not reason, p),
+        reason=reason if holds_or_unknown(not reason, p) is False else "",
     )
 
 
@@ -187,7 +187,7 @@ def hit_rate(runs: Sequence[Row]) -> Claim:
         text="The share of queries that an index or a buddy answered, without a walk",
         paper="over 80 % from query 2 000 on; .86 with BuddyNet, .85 with the list alone",
         measured=f"{static_rate:.3f} where peers stay ({index_rate:.3f} from indexes alone),"
-        f" {mean_of(runs, WALK_WITH_LIST, False, 'hit_rate'):.3f} with the list alone;"
+        f" {mean_of(runs, WALK_WITH_BUDDY_LIST, False, 'hit_rate'):.3f} with the list alone;"
         f" {churn_rate:.3f} where they come and go",
         holds=None,
     )

@@ -16,11 +16,12 @@ from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Figure, Row
 from lycosa_lab.worlds.peer_networks import PeerNetwork
 
-from .runs import ALGORITHMS, BUDDYNET, WALK, WALK_WITH_LIST
+from .runs import ALGORITHMS, BUDDYNET, WALK, WALK_WITH_BUDDY_LIST
 from .tables import PAPER as PUBLISHED
 from .tables import PAPER_HIT_RATE, PAPER_TRANSFERS, column_of, mean_of
 
 MAX_COLOURS = 6  # of interests
+_REPLICATION_TITLE = "share of peers that have a file, mean over all files"  # of an axis
 
 
 def all_figures(
@@ -95,11 +96,9 @@ def _replication(rows: Sequence[Row], metric: str, title: str) -> Figure:
             series.append(_logarithmic(f"{algorithm}, {peers}: paper", own, f"paper_{paper_name}_{metric}"))
     return Figure(
         title,
-        "By the share of peers that has a file, on average over all files, and what the paper reports, for the two ends"
-        " only; the vertical axis is logarithmic.",
-        line_chart(
-            series, title=title, x_title="share of peers that has a file", y_title=f"{metric.replace('_', ' ')}, log10"
-        ),
+        "By the share of peers that have a file, the mean over all files of the catalogue, and what the paper reports,"
+        " for the two ends only; the vertical axis is logarithmic.",
+        line_chart(series, title=title, x_title=_REPLICATION_TITLE, y_title=f"{metric.replace('_', ' ')}, log10"),
     )
 
 
@@ -121,9 +120,7 @@ def _replicated_hits(rows: Sequence[Row]) -> Figure:
     return Figure(
         title,
         "The share of BuddyNet's queries that an index or a buddy answered, and what the paper reports.",
-        line_chart(
-            series, title=title, x_title="share of peers that has a file", y_title="hit rate", y_range=(0.0, 1.0)
-        ),
+        line_chart(series, title=title, x_title=_REPLICATION_TITLE, y_title="hit rate", y_range=(0.0, 1.0)),
     )
 
 
@@ -162,7 +159,7 @@ def _hits(windows: Sequence[Row]) -> Figure:
         "The share of queries, stretch by stretch, that an index or a buddy answered; in the first run. In the paper it"
         " stays at about 80 %.",
         line_chart(
-            [*_over_queries(windows, (BUDDYNET, WALK_WITH_LIST), "hit_rate"), paper],
+            [*_over_queries(windows, (BUDDYNET, WALK_WITH_BUDDY_LIST), "hit_rate"), paper],
             title=title,
             x_title="queries",
             y_title="hit rate",

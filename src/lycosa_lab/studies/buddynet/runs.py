@@ -1,6 +1,7 @@
 """The jobs of the study: searches of one network, searches with varied replication, and clusters of buddies.
 
-Replication is the share of the peers that has a file, in the mean over files. Churn is the coming and going of peers.
+Replication is the mean, over the files of the catalogue, of the share of peers that have the file. Churn is the coming
+and going of peers.
 """
 
 import numpy as np
@@ -27,10 +28,12 @@ from lycosa_peers.messages import Contact
 # Names of algorithms. Those with a list ask buddies, peers that have answered, before the walk; those with indexes look
 # before that in the indexes that they hold of other peers: of buddies (BuddyNet), or of neighbours.
 WALK, SHORTCUTS, BUDDYNET = "random-walk", "interest-shortcuts", "buddynet"
-WALK_WITH_LIST, WALK_WITH_INDEXES, FLOOD = "walk+list", "walk+index", "flood"
+WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES, FLOOD = "walk+list", "walk+index", "flood"
 WALK_WITH_INDEXES_BY_ALL = "walk+index, held by all"  # including those that never ask
-ALGORITHMS = (WALK, SHORTCUTS, WALK_WITH_LIST, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL, BUDDYNET)
-SAME_RUN = {SHORTCUTS: WALK_WITH_LIST}  # identical without indexes: only live peers answer, and nobody is ever demoted
+ALGORITHMS = (WALK, SHORTCUTS, WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL, BUDDYNET)
+SAME_RUN = {
+    SHORTCUTS: WALK_WITH_BUDDY_LIST
+}  # identical without indexes: only live peers answer, so no count is lowered
 FLOODS = 100  # queries by flooding, at most: it learns nothing, so that few are enough, and each costs much
 WINDOWS = 20  # stretches of successive queries over which figures are taken
 MIN_NEIGHBOURS = 4
@@ -44,7 +47,8 @@ CLUSTER_PEERS, CLUSTER_COPY_SHARE = 1_000, 0.01
 def run_searches(world: PeerNetwork, job: JsonValue) -> JsonValue:
     """All algorithms on one network; measured over the second half of the queries.
 
-    job: `queries` is their number, `seed` the random seed, and `churns` says whether peers come and go.
+    job: `run` is the number of the run, `queries` the number of queries, `seed` the random seed, and `churns` says
+        whether peers come and go.
     """
     trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
@@ -118,7 +122,10 @@ def window_metrics(outcomes: Outcomes) -> list[dict[str, JsonValue]]:
 
 
 def run_replication(job: JsonValue) -> JsonValue:
-    """Random walk and BuddyNet when all peers ask and share; measured over the last third of the queries."""
+    """Random walk and BuddyNet when all peers ask and share; measured over the last third of the queries.
+
+    job: `peers` and `queries` are their numbers, `factor` the replication, `seed` the random seed.
+    """
     replicated = replicated_network(
         job["peers"], mean_copy_share=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
@@ -132,7 +139,10 @@ def run_replication(job: JsonValue) -> JsonValue:
 
 
 def run_clusters(job: JsonValue) -> JsonValue:
-    """The final buddy lists when all peers ask and share, and the interests that buddies share."""
+    """The final buddy lists when all peers ask and share, and the interests that buddies share.
+
+    job: `queries` is their number, `seed` the random seed.
+    """
     settings, seed = SETTINGS[CLUSTER_PEERS], job["seed"]
     replicated = replicated_network(
         CLUSTER_PEERS, mean_copy_share=CLUSTER_COPY_SHARE, queries=job["queries"], seed=seed, **settings
@@ -270,24 +280,26 @@ def replicated_network(
     queries: int,
     seed: int,
 ) -> ReplicatedNetwork:
-    """Peers that ask for files of their interests; on average, a share `mean_copy_share` of the peers has each file.
+    """Peers that ask for files of their interests.
 
     Only files that are asked for are included; an asker of a file does not have it.
 
+    mean_copy_share: the mean, over all files of the catalogue, of the share of peers that have the file. Files that are
+        asked for are common ones, so that their mean is higher if the share is small.
     peers, files, categories, queries: how many there are.
     interests, neighbours: the least number that each peer has.
     """
     rng = np.random.default_rng([seed, 12])
     graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
     interests_of_peers = sample_interests(peers, categories, minimum=interests, rng=rng)
-    catalog = make_files(files, categories, SKEW)
+    file_catalog = make_files(files, categories, SKEW)
     askers = rng.integers(peers, size=queries)
     indices = interests_of_peers.offsets[askers] + (rng.random(queries) * interests_of_peers.lengths()[askers]).astype(
         np.int64
     )
-    wanted, items = np.unique(catalog.sample(interests_of_peers.values[indices], rng), return_inverse=True)
-    category = np.searchsorted(catalog.category_starts, wanted, side="right") - 1
-    ranks = np.minimum(wanted - catalog.category_starts[category], files // categories - 1)
+    wanted, items = np.unique(file_catalog.sample(interests_of_peers.values[indices], rng), return_inverse=True)
+    category = np.searchsorted(file_catalog.category_starts, wanted, side="right") - 1
+    ranks = np.minimum(wanted - file_catalog.category_starts[category], files // categories - 1)
     copies = copy_shares(files // categories, mean_copy_share)[ranks] * peers
     interested_in, askers_of = interests_of_peers.transposed(categories), group_by_row(items, askers, len(wanted))
     rows = []
@@ -307,7 +319,7 @@ def replicated_network(
         rows.append(np.flatnonzero(has).astype(np.int32))
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     times: Floats = np.arange(1, queries + 1, dtype=np.float64) * (WEEK / queries)
-    trace = Trace(askers, items, np.full(queries, -1), times)
+    trace = Trace(consumers=askers, items=items, providers=np.full(queries, -1), times=times)
     return ReplicatedNetwork(graph, interests_of_peers, trace, RaggedArray(offsets, np.concatenate(rows)))
 
 

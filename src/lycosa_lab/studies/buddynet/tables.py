@@ -11,7 +11,7 @@ from lycosa_lab.results import Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.tables import nan_if_none, rounded
 
-from .runs import ALGORITHMS, BUDDYNET, FLOOD, SHORTCUTS, WALK, WALK_WITH_INDEXES, WALK_WITH_LIST
+from .runs import ALGORITHMS, BUDDYNET, FLOOD, SHORTCUTS, WALK, WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES
 
 
 class PublishedSearch(NamedTuple):
@@ -27,13 +27,13 @@ PAPER = {
     (False, WALK): PublishedSearch(3_842, 88, 0.97),
     (False, SHORTCUTS): PublishedSearch(1_370, 31, 0.98),
     (False, BUDDYNET): PublishedSearch(1_122, 28, 0.98),
-    (False, WALK_WITH_LIST): PublishedSearch(1_370, 31, 0.98),
+    (False, WALK_WITH_BUDDY_LIST): PublishedSearch(1_370, 31, 0.98),
     (False, WALK_WITH_INDEXES): PublishedSearch(3_459, 67, 0.99),
     (True, WALK): PublishedSearch(6_607, 139, 0.88),
     (True, SHORTCUTS): PublishedSearch(4_419, 78, 0.87),
     (True, BUDDYNET): PublishedSearch(2_299, 26, 0.92),
 }
-PAPER_HITS = {(False, WALK_WITH_LIST): 0.85, (False, BUDDYNET): 0.86}
+PAPER_HITS = {(False, WALK_WITH_BUDDY_LIST): 0.85, (False, BUDDYNET): 0.86}
 # messages and path length of walk and BuddyNet; and the hit rate
 PAPER_REPLICATION = {
     (1_000, 0.01): ((2_015, 172), (130, 8.02), 0.50),

@@ -5,7 +5,7 @@ the constants of `shared`; those called *listed* start from pages that the world
 """
 
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary, verdict
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holds_or_unknown, summary
 
 from .shared import (
     AGED_LOGS,
@@ -43,7 +43,7 @@ def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim
 
 def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
     test = tables.gain(COLLABORATIVE, INTELLIGENT)
-    holds = verdict(test.may_be_gain, test.p)
+    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
     run_means = [summary(tables.values(crawl_name)).mean for crawl_name in INTELLIGENT_RUNS]
     fields = "; ".join(
         f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
@@ -69,7 +69,7 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
 
 def combined_best(tables: CollaborativeTables) -> Claim:
     tests = tables.tests("combined-best")
-    holds = verdict(
+    holds = holds_or_unknown(
         not any(pair.test.difference <= 0 or pair.holm_p >= SIGNIFICANT for pair in tests),
         *(pair.holm_p for pair in tests),
     )
@@ -90,7 +90,7 @@ def combined_best(tables: CollaborativeTables) -> Claim:
 
 def learns(tables: CollaborativeTables) -> Claim:
     test = tables.learnt()
-    holds = verdict(test.may_be_gain, test.p)
+    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
     first, second = tables.means_over_draws(first_tenth), tables.means_over_draws(second_tenth)
     more = sum(b > a for a, b in zip(first, second, strict=True))
     shares = [
@@ -149,6 +149,7 @@ def privacy(tables: CollaborativeTables) -> Claim:
 def control(tables: CollaborativeTables) -> Claim:
     test = tables.gain(COLLABORATIVE, SHUFFLED)
     chance = tables.by_chance()
+    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
     return Claim(
         id=f"{STUDY}.control",
         kind="beyond",
@@ -159,8 +160,8 @@ def control(tables: CollaborativeTables) -> Claim:
         f" tenth {tables.mean(SHUFFLED, first_tenth):.1%} and {tables.mean(SHUFFLED, second_tenth):.1%}, p"
         f" {tables.learnt_shuffled().p:.2g}; pages drawn by chance {chance:.1%}",
         p=finite_or_none(test.p),
-        holds=verdict(test.may_be_gain, test.p),
-        reason="readers tell no more than chance does" if verdict(test.may_be_gain, test.p) is False else "",
+        holds=holds,
+        reason="readers tell no more than chance does" if holds is False else "",
     )
 
 

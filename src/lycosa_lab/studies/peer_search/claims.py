@@ -7,7 +7,7 @@ each peer and run, `searches` their means; a round is one comparison with peers 
 from collections.abc import Sequence
 
 from lycosa_lab.results import Claim, Row
-from lycosa_lab.statistics import finite_or_none, paired_t, verdict
+from lycosa_lab.statistics import finite_or_none, holds_or_unknown, paired_t
 
 from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, rows_of, setting_of
 
@@ -25,7 +25,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     failures = []
     if buddynet["recall"] < MIN_RECALL:
         failures.append(f"recall {buddynet['recall']:.3f}")
-    if not test.may_be_gain:
+    if not test.is_gain_or_unknown:
         failures.append("not significantly above the walk")
     if walk["messages"] < buddynet["messages"]:
         failures.append("no walk took as many messages")
@@ -46,9 +46,9 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
                 *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
             ]
         ),
-        holds=verdict(not failures, test.p),
+        holds=holds_or_unknown(not failures, test.p),
         p=finite_or_none(test.p),
-        reason="; ".join(failures) if verdict(not failures, test.p) is False else "",
+        reason="; ".join(failures) if holds_or_unknown(not failures, test.p) is False else "",
     )
 
 

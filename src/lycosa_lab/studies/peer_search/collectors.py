@@ -20,7 +20,7 @@ from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.shared_collection import SharedCollection
 
 FETCHED_AT = 1_000_000_000.0  # of all pages, so that the same run gives the same collections
-SECOND_TOPIC = 0.5  # share of peers with a second topic
+SECOND_TOPIC_SHARE = 0.5  # of the peers, those with a second topic
 SEED_COUNT = 5  # URLs from which the crawl for a topic starts
 _RECIPE = '[topic]\ntext = "crawled in the lab"\n'
 _HEADERS = (("content-type", "text/html; charset=utf-8"),)
@@ -44,7 +44,7 @@ def collectors_of(
     for peer in range(peer_count):
         rng = random.Random(f"{seed} {peer} collector")
         own_topics = [peer * len(topics) // peer_count]
-        if rng.random() < SECOND_TOPIC:
+        if rng.random() < SECOND_TOPIC_SHARE:
             own_topics.append(rng.choice([number for number in range(len(topics)) if number != own_topics[0]]))
         found: dict[Url, float] = {}
         for number in own_topics:
@@ -81,5 +81,5 @@ def write_collection(folder: Path, world: StudyWorld, relevances: Mapping[Url, f
             body = world.page(url) or b""
             fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
             collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
-    with open_for_reading(folder) as collection:
-        SharedCollection(collection, PeerFolder(folder), allow_private=True).catch_up()
+    with open_for_reading(folder) as collection:  # its pages, which were not fetched, have no IP address
+        SharedCollection(collection, PeerFolder(folder), allow_private=True).update_summary()

@@ -1,4 +1,4 @@
-"""Recall by messages, and both over time.
+"""Recall against the number of messages, and both over the queries.
 
 Recall is the share of the ten best pages of an index of all collections that a search finds.
 """
@@ -8,20 +8,21 @@ from collections.abc import Mapping, Sequence
 from lycosa.pictures import Series, line_chart
 from lycosa_lab.results import Figure, Row
 
-from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, WALK_WITH_LIST, rows_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, WALK_WITH_BUDDY_LIST, rows_of
 
-SHOWN_WALK = 8  # walkers
+SHOWN_WALKERS = 8  # of the random walk that is shown over time
 
 
 def all_figures(searches: Sequence[Row], windows: Sequence[Row], limit: int) -> Mapping[str, Figure]:
+    """The figures; `limit` is the number of hits at which a search ends."""
     return {"cost": _by_cost(searches, limit), **_over_time(windows, limit)}
 
 
 def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
     walks = sorted(rows_of(searches, WALK, limit), key=lambda row: float(row["messages"]))
-    own = sorted((row for row in searches if row["algorithm"] == BUDDYNET), key=lambda row: float(row["messages"]))
-    curves = {"random walk": walks, "buddynet": own}
-    curves |= {name: rows_of(searches, name, limit) for name in (WALK_WITH_LIST, FLOOD, EVERYBODY)}
+    buddynet = sorted((row for row in searches if row["algorithm"] == BUDDYNET), key=lambda row: float(row["messages"]))
+    curves = {"random walk": walks, "buddynet": buddynet}
+    curves |= {name: rows_of(searches, name, limit) for name in (WALK_WITH_BUDDY_LIST, FLOOD, EVERYBODY)}
     series = [
         Series(
             name,
@@ -42,8 +43,8 @@ def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
 def _over_time(windows: Sequence[Row], limit: int) -> dict[str, Figure]:
     shown = {
         "buddynet": rows_of(windows, BUDDYNET, limit),
-        f"random walk, {SHOWN_WALK} walkers": [
-            row for row in rows_of(windows, WALK, limit) if row["walkers"] == SHOWN_WALK
+        f"random walk, {SHOWN_WALKERS} walkers": [
+            row for row in rows_of(windows, WALK, limit) if row["walkers"] == SHOWN_WALKERS
         ],
         "flood": rows_of(windows, FLOOD, limit),
     }

@@ -22,7 +22,7 @@ from lycosa_peers.simulation import SimulatedNetwork
 from lycosa_peers.state_files import StateFiles
 
 from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, top_urls
-from .tables import BUDDYNET, EVERYBODY, FLOOD, STAGES, WALK, WALK_WITH_LIST, WINDOWS
+from .tables import BUDDYNET, EVERYBODY, FLOOD, STAGES, WALK, WALK_WITH_BUDDY_LIST, WINDOWS
 
 MIN_NEIGHBOURS = 4
 WALKERS = (2, 4, 8, 16, 32)
@@ -142,7 +142,7 @@ def run_searches(inputs: PeerSearchInputs, seed: int) -> JsonValue:
         # The algorithm, the number of walkers, and the number of hits at which a search ends.
         settings = [(BUDDYNET, 8, limit) for limit in (size["limit"], DEFAULT_LIMIT)]
         settings += [(WALK, walkers, size["limit"]) for walkers in WALKERS]
-        settings += [(WALK_WITH_LIST, 8, size["limit"]), (FLOOD, 1, size["limit"])]
+        settings += [(WALK_WITH_BUDDY_LIST, 8, size["limit"]), (FLOOD, 1, size["limit"])]
         peer_rows, window_rows = [], []
         for algorithm, walkers, limit in settings:
             network = network_of(opened.contents, overlay, options_of(algorithm, walkers=walkers), seed=seed)

@@ -8,7 +8,7 @@ from lycosa_lab.results import Row
 from lycosa_lab.statistics import summary
 
 # Names of algorithms; "walk+list" asks the buddies of a list first, but holds none of their indexes.
-BUDDYNET, WALK_WITH_LIST, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
+BUDDYNET, WALK_WITH_BUDDY_LIST, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
 # Stages of a search: the peer's own pages, the indexes it holds of its buddies, the buddies themselves, and random
 # walks; their columns have the share of hits found at each.
 STAGES = ("home", "indexes", "buddies", "walking")

@@ -27,7 +27,7 @@ _PATHS = [  # folders below a section, by the number of a page modulo len(FOLDER
 ]
 
 
-class Addresses:
+class PageUrls:
     """Converts between the numbers and the URLs of pages."""
 
     def __init__(self, plan: WorldPlan, hosts: Iterable[str], words: Vocabulary):
@@ -59,7 +59,7 @@ class Addresses:
         section, site = plan.section_of_page.item(page), plan.site_of_page.item(page)
         return Url(self._url(page, section, site, plan.depth.item(page), plan.kind.item(page)))
 
-    def with_plan(self, plan: WorldPlan) -> "Addresses":
+    def with_plan(self, plan: WorldPlan) -> "PageUrls":
         """The URLs of a plan with the same sites and more pages."""
         extended = copy(self)
         extended._plan = plan

@@ -15,7 +15,7 @@ from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import Host, JsonValue, Page, Url
 from lycosa_lab.worlds.world import Access, Category, DirectoryEntry
 
-from .addresses import Addresses
+from .addresses import PageUrls
 from .counter_rng import Floats, Ints, key, uniforms
 from .evolution import Snapshot, change_rate
 from .links import Links, PageLinks, TargetSampler, make_links
@@ -81,7 +81,7 @@ class SyntheticWorld:
         self.words, unused = make_vocabulary(options.seed, options.topics)
         self.plan = plan if plan is not None else make_plan(options, self.words)
         self.links = links if links is not None else make_links(options, self.plan, self.words)
-        self.addresses = Addresses(
+        self.addresses = PageUrls(
             self.plan, draw_host_names(options.seed, self.plan.site_topic, self.words, unused), self.words
         )
         self.text_generator = TextGenerator(options, self.plan, self.words)
@@ -162,7 +162,7 @@ class SyntheticWorld:
         number = self.number(url)
         return None if number is None else self.topics[int(self.plan.topic[number])]
 
-    def standing_of(self, url: Url) -> float | None:
+    def log_in_links(self, url: Url) -> float | None:
         number = self.number(url)
         return None if number is None else float(np.log1p(self.plan.in_links[number]))
 
@@ -381,7 +381,7 @@ def _rank_within(groups: Ints, score: Floats) -> Ints:
 
 
 def make_directory(
-    options: Options, plan: WorldPlan, text_generator: TextGenerator, addresses: Addresses, names: Sequence[str]
+    options: Options, plan: WorldPlan, text_generator: TextGenerator, addresses: PageUrls, names: Sequence[str]
 ) -> tuple[Category, ...]:
     """All leaf categories, grouped by top category."""
     categories = []

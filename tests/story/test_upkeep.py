@@ -305,6 +305,20 @@ def test_an_archive_of_others_is_taken_in_and_judged(tmp_path):
     assert len(pages(folder)) == 10
 
 
+def test_an_import_counts_what_it_leaves_out_and_show_invents_no_harvest_rate(tmp_path):
+    made = site("f.example", leaves=5)
+    [*_, last] = made
+    made[last] = made[last].replace(b"<head>", b'<head><meta name="robots" content="noindex">')
+    archive = foreign_archive(tmp_path / "x.warc.gz", made)
+    folder = collection(tmp_path / "c", ["http://a.example/"], topic='examples = "good.txt"')
+    (folder / "good.txt").write_text("http://a.example/good\n")
+    said = done("import", folder, archive).out
+    assert said.startswith("5 pages imported, 1 left out (noindex, or another language), 0 already")
+    assert rows(folder, "SELECT count(*) FROM pages WHERE relevance IS NULL") == [(5,)]
+    shown = done("show", folder).out
+    assert f"harvest rate  unknown, as no page is scored yet; lycosa crawl {folder} scores them\n" in shown
+
+
 def test_a_page_of_a_time_that_cannot_be_is_not_imported(tmp_path):
     archive = tmp_path / "x.warc.gz"
     with archive.open("wb") as out:

@@ -354,7 +354,7 @@ def test_resolve_says_that_a_host_has_no_port(entry):
 
 @pytest.mark.parametrize("host", ["*.example.org", "www.*", "**"])
 def test_resolve_refuses_a_part_of_a_name(host):
-    with pytest.raises(UsageError, match=r"every host and not for a part of a name; .* write '\*=127\.0\.0\.1:80'"):
+    with pytest.raises(UsageError, match=r"every host and cannot be part of a name; .* write '\*=127\.0\.0\.1:80'"):
         curl_connect_to(f"{host}=127.0.0.1:80")
 
 

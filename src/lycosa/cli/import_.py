@@ -16,8 +16,9 @@ def import_(
 ) -> None:
     """Import the HTML pages of a WARC file."""
     result = api.import_archive(name, file, notify=notify)
+    left_out = f"{result.left_out} left out (noindex, or another language), " if result.left_out else ""
     typer.echo(
-        f"{counted(result.pages, 'page')} imported, {result.known} already in the collection or forgotten, "
+        f"{counted(result.pages, 'page')} imported, {left_out}{result.known} already in the collection or forgotten, "
         f"{counted(result.skipped, 'record')} ignored (not HTML, damaged, or dated in the future)"
     )
     if result.damage:

@@ -91,6 +91,8 @@ def _lines(name: str, overview: Overview) -> list[str]:
         if sample.is_behind:
             rate += f", {sample.growth} (to measure again: {command('review', name)})"
         rate += f"; the model calls {counted(facts.relevant, 'page')} relevant"
+    elif facts.unscored == facts.pages > 0:
+        rate = f"unknown, as no page is scored yet; {command('crawl', name)} scores them"
     else:
         estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
         rate = f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"

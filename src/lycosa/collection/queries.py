@@ -544,16 +544,17 @@ class Queries:
     def summary(self) -> Summary:
         totals = next(
             self._rows(
-                tuple[int, int, Count, Timestamp | None, Timestamp | None, Score | None],
-                "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0), min(at), max(at),"
-                " avg(standing) FROM pages",
+                tuple[int, int, int, Count, Timestamp | None, Timestamp | None, Score | None],
+                "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(relevance IS NULL), 0),"
+                " coalesce(sum(bytes), 0), min(at), max(at), avg(standing) FROM pages",
                 RELEVANT,
             )
         )
-        pages, relevant, size, first_at, last_at, standing = totals
+        pages, relevant, unscored, size, first_at, last_at, standing = totals
         return Summary(
             pages=pages,
             relevant=relevant,
+            unscored=unscored,
             harvest_rate=relevant / pages if pages else 0.0,
             mean_standing=standing,
             hosts=self._counts_by("host", "pages"),

@@ -229,6 +229,7 @@ class Summary(Struct, frozen=True):
 
     pages: int
     relevant: int
+    unscored: int  # pages whose relevance is not known, as after an import before the first crawl
     harvest_rate: float  # share of pages that are relevant
     mean_standing: float | None
     hosts: dict[str, int]  # pages of each, largest first

@@ -37,6 +37,7 @@ class ImportedArchive(Struct, frozen=True):
     known: int  # URLs already in the collection, or forgotten
     skipped: int  # records that are not HTML, damaged, or dated in the future
     damage: str  # for people; empty if the file is intact
+    left_out: int = 0  # pages that are not kept, because of `noindex` or their language
 
 
 class Forgotten(Struct, frozen=True):
@@ -84,16 +85,18 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, notify: Notify) ->
     with Session(folder, load_recipe(folder, notify=notify), clock=clock, notify=notify) as session:
         importer = Importer(session)
         fetches = importer.pages_in(path)
-        pages = known = 0
+        read = known = 0
+        pages_before = session.status.pages
         for fetch in fetches:
             if importer.is_known(fetch.url):
                 known += 1
                 continue
             importer.add(fetch, {"imported from": path.name})
-            pages += 1
-            if pages % 1_000 == 0:
-                notify(f"{pages} pages imported")
-        return ImportedArchive(pages, known, fetches.skipped, fetches.damage)
+            read += 1
+            if read % 1_000 == 0:
+                notify(f"{read:,} pages read")
+        pages = session.status.pages - pages_before
+        return ImportedArchive(pages, known, fetches.skipped, fetches.damage, left_out=read - pages)
 
 
 def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, notify: Notify) -> LearntLabels:

@@ -80,7 +80,7 @@ class StandingModel:
         return "\n".join(
             [
                 f"standing = sigmoid(prediction - {self.theta:.3g}); the prediction is of ln(1 + in-links)",
-                f"learnt from {self.pages} pages, of {_range(self.ranges[-1])}",
+                f"trained on {self.pages} pages, of {_range(self.ranges[-1])}",
                 *(f"note: {note}" for note in self.notes),
                 "",
                 *(

@@ -79,7 +79,7 @@ def _parse_resolve(entry: str) -> tuple[str, str, int]:
         )
     if "*" in host and host != "*":
         raise UsageError(
-            f"--resolve {entry!r}: * stands for every host and not for a part of a name; name each host, "
+            f"--resolve {entry!r}: * means every host and cannot be part of a name; name each host, "
             f"or write {'*=' + target.strip()!r}"
         )
     try:

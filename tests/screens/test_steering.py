@@ -214,6 +214,7 @@ def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
         "seeds": HOME,
         "hosts": "text.example bees.example",
         "languages": "en",
+        "pages": "1234",
         "function": "os:system",
         "cookies": "secret.txt",
         "allow_private": "1",
@@ -224,5 +225,7 @@ def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
     assert recipe.topic.text == "honey bees"
     assert recipe.topic.function == recipe.requests.cookies == recipe.requests.proxy == ""
     assert recipe.scope.hosts == ("text.example", "bees.example")
+    assert recipe.stop.pages == 1234
     assert is_made_here(copied / "made")
+    assert 'value="1234"' in browser.get("/c/made/crawl").text
     assert browser.get("/c/made/crawl").status_code == 200

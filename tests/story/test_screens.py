@@ -104,13 +104,20 @@ def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
     assert [each for each in complaints if not each.startswith("Blocked script execution")] == []  # of the stored copy
 
 
-@pytest.mark.parametrize("width", [360, 1440])
+TAB_IN_VIEW = """() => [...document.querySelectorAll(".bar nav [aria-current]")].every((tab) => {
+  const box = tab.getBoundingClientRect();
+  return box.left >= 0 && box.right <= innerWidth;
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_no_screen_is_wider_than_the_window(served, page, width):
     base = served[1].partition("/?")[0]
     page.set_viewport_size({"width": width, "height": 800})
     for path in SCREENS:
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(TAB_IN_VIEW), path
 
 
 LACKING = """() => {
@@ -287,7 +294,10 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.fill("[name=name]", "bees")
         page.click("form.form button")
         assert "what is it about?" in page.inner_text("[role=alert]")
-        page.fill("[name=examples]", "\n".join(good))
+        page.fill("[name=examples]", good[0])
+        file = {"name": "good.txt", "mimeType": "text/plain", "buffer": "\n".join(good[1:]).encode()}
+        page.set_input_files("[data-into=examples]", file)
+        wait_until(lambda: page.input_value("[name=examples]") == "\n".join(good))
         page.click("form.form button")
         page.wait_for_selector("[name=pages]")
         _crawl_on_when_the_harvest_dries_up(tmp_path / "bees")

@@ -160,6 +160,7 @@ class Screens:
             "harvest_chart": charts.harvest_chart,
             "harvest_comparison": charts.harvest_comparison,
             "factor_bars": charts.factor_bars,
+            "path_graph": charts.path_graph,
             "overlap_bar": charts.overlap_bar,
             "version": __version__,
             "root": library.root.name,

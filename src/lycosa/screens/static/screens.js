@@ -31,6 +31,10 @@
     } else if (button) { event.preventDefault(); button.click(); }
   });
 
+  // Where the tabs are wider than the window, the current one is shown.
+  const tab = document.querySelector(".bar nav [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+
   // A form that changes something is sent once: what is pressed until the answer arrives would meet the old state.
   let isSent = false;
   document.addEventListener("submit", (event) => {
@@ -70,6 +74,16 @@
     };
     document.addEventListener("visibilitychange", connect);
     connect();
+  }
+
+  for (const field of document.querySelectorAll("[data-into]")) {
+    field.closest("[hidden]").hidden = false;
+    field.addEventListener("change", async () => {
+      const into = document.querySelector(`[name="${field.dataset.into}"]`);
+      const texts = await Promise.all([...field.files].map((file) => file.text()));
+      into.value = [into.value, ...texts].map((text) => text.trim()).filter((text) => text).join("\n");
+      field.value = "";
+    });
   }
 
   const form = document.getElementById("search");

@@ -233,7 +233,7 @@ def test_a_client_made_from_the_description_gets_what_it_describes(browser):
                 answer.json(), operation["responses"]["200"]["content"]["application/json"]["schema"], described
             )
             asked += 1
-    assert asked == 13
+    assert asked == 15
     assert browser.get("/api/collections/nothing").json() == {"error": "there is no such collection here"}
 
 

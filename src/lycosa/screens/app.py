@@ -103,6 +103,8 @@ def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls:
         Route("/api/collections/{name}/versions", screens.api_versions),
         Route("/api/collections/{name}/neighbours", screens.api_neighbours),
         Route("/api/collections/{name}/frontier", screens.api_frontier),
+        Route("/api/collections/{name}/crawl", screens.api_crawl),
+        Route("/api/collections/{name}/teach", screens.api_teach),
         Route("/api/collections/{name}/refresh", screens.api_refresh),
         Route("/api/compare", screens.api_compare),
         Route("/api/maps", screens.api_atlases),
@@ -396,6 +398,13 @@ class Screens:
 
     async def api_frontier(self, request: Request) -> Response:
         return _json(await self._frontier(request))
+
+    async def api_crawl(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        return _json(await self._in_thread(self._live, name, self._library.folder(name)))
+
+    async def api_teach(self, request: Request) -> Response:
+        return _json(await self._in_thread(self._queue(self._library.folder(request.path_params["name"])).view))
 
     async def api_versions(self, request: Request) -> Response:
         return _json(await self._versions(request))

@@ -90,10 +90,10 @@
   const results = document.getElementById("results");
   if (form && results) {
     let timer = 0, repetition = 0, pending = null;
+    const isBusy = () => document.hidden || results.contains(document.activeElement);  // then results stay as they are
     const repeatIfIncomplete = () => {  // until the newest pages are in the index
       clearTimeout(repetition);
       if (!results.querySelector("[data-incomplete]")) return;
-      const isBusy = () => document.hidden || results.contains(document.activeElement);  // then results stay as they are
       repetition = setTimeout(() => { if (isBusy()) repeatIfIncomplete(); else search({ isRepetition: true }); }, 2000);
     };
     const search = async ({ isRepetition = false } = {}) => {
@@ -101,9 +101,14 @@
       for (const [name, value] of [...parameters]) if (!value) parameters.delete(name);
       if (pending) pending.abort();
       pending = new AbortController();
+      const { signal } = pending;
       try {
-        const response = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal: pending.signal });
-        results.innerHTML = await response.text();  // rendered and escaped by the server
+        const response = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal });
+        const html = await response.text();  // rendered and escaped by the server
+        while (results.querySelector(":active")) await new Promise((go) => setTimeout(go, 50));  // it would lose its click
+        if (signal.aborted) return;
+        if (isRepetition && isBusy()) { repeatIfIncomplete(); return; }
+        results.innerHTML = html;
         history.replaceState(null, "", `${form.action}?${parameters}`);
         repeatIfIncomplete();
       } catch (error) { if (error.name !== "AbortError" && !isRepetition) form.submit(); }

@@ -218,7 +218,7 @@ def screen_paths(screens: Screens) -> list[str]:
     found = msgspec.json.decode(screens.get(f"/api/collections/{NAME}/search?q=honey").body)["hits"]
     url, base = quote(found[0]["url"], ""), f"/c/{NAME}"
     paths = ["/", base, f"{base}/search?q=honey", f"{base}/page?url={url}", f"{base}/neighbours?url={url}"]
-    paths += [f"{base}/{each}" for each in ("crawl", "refresh", "frontier", "export")]
+    paths += [f"{base}/{each}" for each in ("crawl", "refresh", "teach", "frontier", "export")]
     return [*paths, f"/compare?one={NAME}&other={NAME}", "/maps", "/studies", "/new"]
 
 

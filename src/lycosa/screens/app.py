@@ -25,7 +25,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from lycosa import __version__
-from lycosa.run.control import label_pages
 from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
@@ -37,6 +36,7 @@ from .comparison import ComparedPart, Comparison, Comparisons
 from .crawls import Crawls, steer_urls
 from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
 from .frontier import FrontierView, frontier_view
+from .learning import learn
 from .library import Library, NoSuchCollectionError
 from .lines import checked_url
 from .neighbours import neighbours_view
@@ -570,11 +570,11 @@ class Screens:
             raise UsageError("a label is good or bad")
         url = checked_url(form.get("url", ""))
 
-        def learn() -> int | None:
+        def judged() -> int | None:
             require_trust(folder)
-            return label_pages(folder, {url: label == "good"}, notify=lambda line: None).judged
+            return learn(folder, {url: label == "good"}).judged
 
-        return LabelReply(url, label, await self._in_thread(learn))
+        return LabelReply(url, label, await self._in_thread(judged))
 
 
 _LABEL_MESSAGES = {  # by the effect of a label

@@ -182,7 +182,10 @@ class Assessor:
             if id(fetch) in self._read_ahead:
                 return
             if fetch.outcome is Outcome.OK and candidate.lane != REFRESH:
-                self._read_ahead[id(fetch)] = (fetch, self.read(fetch))
+                page = self.read(fetch)
+                if page is not None and self.judge is not None:
+                    _ = page.words.term_counts  # computed now, for the judge
+                self._read_ahead[id(fetch)] = (fetch, page)
 
     def __call__(self, candidate: Candidate, fetch: Fetch) -> Visit:
         if self.memory is not None and candidate.lane == REFRESH:

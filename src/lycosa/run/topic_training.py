@@ -65,6 +65,7 @@ class TopicTrainer:
         self._session = session
         self._standing = standing
         self._judge: Relevance | None = None
+        self._scored_ahead: dict[int, tuple[Page, LinearModel, float]] = {}  # by the id of each page
         self._crawled = _CrawledPages(session)
         self._declined_rounds = 0  # the number of sizes of `RETRAIN_AT` at which no training was due
         is_new = session.collection.archive.position() is None and type(session.loop.strategy) in LINK_ONLY_STRATEGIES
@@ -73,7 +74,13 @@ class TopicTrainer:
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the current judge."""
         assert self._judge is not None
-        return self._judge.relevance(page)
+        _, judge, relevance = self._scored_ahead.pop(id(page), (page, None, 0.0))
+        return relevance if judge is self._judge else self._judge.relevance(page)
+
+    def score_ahead(self, page: Page) -> None:
+        """Computes what `relevance` will return for a page, unless the judge is another one by then."""
+        if isinstance(self._judge, LinearModel):  # others may run code of the user
+            self._scored_ahead[id(page)] = (page, self._judge, self._judge.relevance(page))
 
     def observe(self, visit: Visit) -> None:
         """Remembers a stored page for training."""

@@ -43,7 +43,7 @@
     isSent = true;
     document.body.setAttribute("aria-busy", "true");
   });
-  window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });  // "back" to a sent form
+  window.addEventListener("pageshow", (event) => { if (event.persisted && isSent) location.reload(); });  // by "back"
 
   const live = document.getElementById("live");
   if (live && window.EventSource) {

@@ -144,7 +144,7 @@ def test_a_second_loop_within_the_first_is_refused(bees, served):
 
 
 def test_two_crawls_of_one_collection_are_refused(bees, served):
-    with pytest.raises(CollectionError, match="another crawl is running"):
+    with pytest.raises(CollectionError, match="another process is writing to"):
         for _ in crawl(bees, served, pages=5):
             next(iter(crawl(bees, served, pages=5)))
 

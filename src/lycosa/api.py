@@ -181,14 +181,14 @@ class _Readable:
         options: the flags of `lycosa export`.
         """
         from lycosa.collection.export import WACZ
-        from lycosa.run.export import content_of, table_request, write_export, write_wacz_export
+        from lycosa.run.export import checked_content, table_request, write_export, write_wacz_export
 
         if format == WACZ:
             if options:
                 raise UsageError(f"the format wacz holds the whole archive: leave out {', '.join(options)}")
             return write_wacz_export(self._collection(), Path(out))
         selection, content = table_request(self.folder, options, now=WallClock().now())
-        return write_export(self._collection(), format, Path(out), selection, content_of(format, content))
+        return write_export(self._collection(), format, Path(out), selection, checked_content(format, content))
 
     def fetch(self, url: str) -> Fetch:
         """The stored response of a page: headers, body, time and address."""

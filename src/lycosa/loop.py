@@ -124,7 +124,7 @@ class Loop:
             self.frontier.hold(host_of(candidate.url), self._clock.now() + wait)
         if self._journal is not None:
             self._journal.record(Attempt(candidate, fetch))
-        self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
+        self.frontier.requeue(replace(candidate, attempts=candidate.attempts + 1))
         return True
 
     def process(self, visit: Visit) -> None:

@@ -263,7 +263,7 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path):
     with collection_in(tmp_path) as collection:
         collection.record(visit(HOME))
         collection.checkpoint()
-        with pytest.raises(CollectionError, match=rf"another crawl is running on {tmp_path} \(pid {os.getpid()}\)"):
+        with pytest.raises(CollectionError, match=rf"another process is writing to {tmp_path} \(pid {os.getpid()}\)"):
             collection_in(tmp_path)
         with collection_in(tmp_path, writable=False) as reader:
             assert reader.catalog.count() == 1

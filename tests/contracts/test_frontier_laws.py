@@ -151,7 +151,7 @@ def test_what_is_given_back_waits_again(make: Make) -> None:
     frontier.put([Candidate(url(1, 1), 1.0)])  # offered while in flight: not queued twice
     assert len(frontier) == 0
     again = Candidate(taken.url, taken.priority, attempts=1)
-    frontier.give_back(again)
+    frontier.requeue(again)
     assert drain(frontier, clock) == [again]
 
 
@@ -163,7 +163,7 @@ def test_a_settled_url_that_is_given_back_waits_again(make: Make) -> None:
     assert frontier.take(0.0) is not None
     frontier.settle(url(1, 1))
     once_more = Candidate(url(1, 1), 1.0)
-    frontier.give_back(once_more)
+    frontier.requeue(once_more)
     assert len(frontier) == 1 and drain(frontier, clock) == [once_more]
 
 
@@ -298,6 +298,6 @@ def test_a_url_is_known_from_when_it_waits_on(make: Make) -> None:
 def test_a_url_offered_again_keeps_its_failures_and_redirects() -> None:
     frontier = SequentialFrontier()
     frontier.rank_by(PageRank())
-    frontier.give_back(Candidate(url(1, 1), 0.5, attempts=2, hops=1))
+    frontier.requeue(Candidate(url(1, 1), 0.5, attempts=2, hops=1))
     frontier.put([Candidate(url(1, 1), 0.7)])
     assert frontier.take(0.0) == Candidate(url(1, 1), 0.7, attempts=2, hops=1)

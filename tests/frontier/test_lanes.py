@@ -127,7 +127,7 @@ def test_a_host_that_asks_to_be_left_alone_is_so_in_both_lanes():
 def test_what_is_given_back_comes_again_in_its_lane():
     frontier, clock = lanes([], again(1, 2), requests=5, expand=0.0, delay=0.0)
     first = frontier.take(clock.now())
-    frontier.give_back(first)
+    frontier.requeue(first)
     assert [candidate.url[-1] for _, candidate in drained(frontier, clock)] == ["1", "0"]
 
 

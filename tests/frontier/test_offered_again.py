@@ -19,7 +19,7 @@ def test_failures_and_redirects_are_not_forgotten_by_a_better_offer(durable: boo
     frontier.put([Candidate(URL, 0.2, hops=2)])
     taken = frontier.take(clock.now())
     assert taken is not None
-    frontier.give_back(Candidate(URL, 0.2, hops=2, attempts=1))
+    frontier.requeue(Candidate(URL, 0.2, hops=2, attempts=1))
     frontier.put([Candidate(URL, 0.9, anchor="better")])
     again = frontier.take(clock.now() + 60.0)
     assert again is not None
@@ -30,7 +30,7 @@ def test_failures_and_redirects_are_not_forgotten_by_a_restart() -> None:
     clock, connection = SimulatedClock(), sqlite3.connect(":memory:")
     frontier = DurableFrontier(connection, clock=clock)
     frontier.put([Candidate(URL, 0.2)])
-    frontier.give_back(Candidate(URL, 0.2, hops=4, attempts=2))
+    frontier.requeue(Candidate(URL, 0.2, hops=4, attempts=2))
     frontier.save()
     restarted = DurableFrontier(connection, clock=clock)
     restarted.put([Candidate(URL, 0.9)])
@@ -44,7 +44,7 @@ def test_an_evicted_url_comes_back_without_failures(durable: bool) -> None:
     clock = SimulatedClock()
     options = {"clock": clock, "limit": 1}
     frontier = DurableFrontier(sqlite3.connect(":memory:"), **options) if durable else MemoryFrontier(**options)
-    frontier.give_back(Candidate(URL, 0.2, attempts=1))
+    frontier.requeue(Candidate(URL, 0.2, attempts=1))
     frontier.put([Candidate(Url("http://b.example/"), 0.9)])
     frontier.settle(Url("http://b.example/"))
     frontier.put([Candidate(URL, 0.2)])

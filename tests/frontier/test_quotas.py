@@ -63,7 +63,7 @@ def test_each_url_is_fetched_or_skipped_and_no_quota_is_exceeded(
         candidate = in_flight.pop(order.randrange(len(in_flight)))
         end = ends.pop() if ends else "kept"
         if end == "again":
-            frontier.give_back(candidate)
+            frontier.requeue(candidate)
             continue
         fetched.append(candidate.url)
         hosts[host_of(candidate.url)] += end == "kept"

@@ -112,7 +112,7 @@ class Driver:
                     return _told(frontier.settle(url(h, p)))
             case "give back", _:
                 if self.in_flight:
-                    frontier.give_back(self.in_flight.pop(0))
+                    frontier.requeue(self.in_flight.pop(0))
             case "postpone", _:
                 if self.in_flight:
                     frontier.postpone(self.in_flight.pop(0))

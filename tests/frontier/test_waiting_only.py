@@ -31,7 +31,7 @@ def test_what_is_given_back_waits_again():
     frontier.put([candidate("a", 0.1)])
     only = WaitingOnly(frontier)
     taken = only.take(0.0)
-    only.give_back(taken)
+    only.requeue(taken)
     only.hold("a.example", 5.0)
     assert only.take(4.0) is None
     assert only.next_ready_at() == 5.0

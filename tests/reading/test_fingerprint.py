@@ -149,14 +149,14 @@ def test_the_oldest_match_among_the_latest_pages_of_a_block_is_found(
 
 def test_copies_of_a_text_are_counted_from_the_second_on() -> None:
     seen, digest, copy = NearDuplicates(), (1 << 64) - 5, Url("http://b.example/")
-    seen.add_copy(digest, copy, is_followed=True)
+    seen.add_duplicate(digest, copy, is_followed=True)
     assert not seen.has_text(digest) and seen.copies(digest, copy) == 0
     seen.add(7, Url("http://a.example/"), digest)
     assert seen.has_text(digest) and seen.copies(digest, copy) == 0
-    seen.add_copy(digest, copy, is_followed=True)
+    seen.add_duplicate(digest, copy, is_followed=True)
     assert seen.followed_copies(digest) == 1
     seen.add(7, Url("http://b.example/"), digest)
     assert seen.copies(digest, copy) == seen.copies(digest, Url("https://www.b.example/")) == 1  # of one site
     assert seen.copies(digest, Url("http://c.example/")) == 0
-    seen.add_copy(digest, copy, is_followed=False)
+    seen.add_duplicate(digest, copy, is_followed=False)
     assert (seen.copies(digest, copy), seen.followed_copies(digest)) == (2, 1)

@@ -97,9 +97,9 @@ def test_frontier_and_loop_are_restored_when_they_are_first_used(crawled: Path) 
     with opened(crawled) as session:
         waiting_urls = len(session.frontier)
     with opened(crawled, rerank=False) as session:
-        assert not session.state.has_frontier
+        assert not session.state.is_frontier_restored
         assert len(session.frontier) == waiting_urls > 0
-        assert session.state.has_frontier
+        assert session.state.is_frontier_restored
 
 
 def test_a_ranking_that_is_due_is_never_forgotten_for_a_lesser_one(crawled: Path) -> None:

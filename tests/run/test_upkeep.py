@@ -131,7 +131,7 @@ def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path
     known = len({*pages(words)} & {*pages(other)})
     imported = import_archive(words, archive, **QUIETLY)
     assert (imported.pages, imported.known, imported.damage) == (10 - known, known, "")
-    assert import_archive(words, archive, **QUIETLY) == ImportedArchive(0, 10, imported.passed_over, "")
+    assert import_archive(words, archive, **QUIETLY) == ImportedArchive(0, 10, imported.skipped, "")
     judged = dict(rows(words, "SELECT url, relevance FROM pages"))
     assert judged[BAD[0]] == float(b"hive" in TOPICAL[BAD[0]]), "by the collection's own topic"
 

@@ -78,7 +78,7 @@ def test_every_list_is_recognised_by_its_first_lines(tmp_path, name, packed):
             archive.writestr(name, data)
         data = file.getvalue()
     done = imported(tmp_path, name, data)
-    assert (done.facts.name, done.facts.rows) == (source, rows)
+    assert (done.source.name, done.source.rows) == (source, rows)
     table = AuthorityTable(tmp_path / "authority.table")
     for url, rank in ranks.items():
         url = url.replace("müller", "xn--mller-kva")
@@ -172,7 +172,7 @@ def test_equally_linked_urls_that_are_more_than_are_kept_are_refused(tmp_path):
     links = [(page, f"https://com.site{page}.", "/") for page in range(5)]
     with pytest.raises(UsageError, match="5 URLs of the same rank, more than the 4 that are kept; say --top 5"):
         imported(tmp_path, "externallinks.sql", dump_of(*links), top=4)
-    assert imported(tmp_path, "externallinks.sql", dump_of(*links), top=5).facts.rows == 5
+    assert imported(tmp_path, "externallinks.sql", dump_of(*links), top=5).source.rows == 5
 
 
 def test_damage_of_a_dump_is_reported_at_its_line(tmp_path):
@@ -187,9 +187,9 @@ def test_damage_of_a_dump_is_reported_at_its_line(tmp_path):
 
 def test_of_a_long_list_the_first_or_most_linked_are_kept(tmp_path):
     done = imported(tmp_path, "top-1m.csv", TRANCO, top=2)
-    assert (done.facts.rows, done.facts.largest_rank) == (2, 2)
+    assert (done.source.rows, done.source.largest_rank) == (2, 2)
     done = imported(tmp_path, "externallinks.sql", DUMP, top=1)
-    assert (done.facts.rows, done.passed_over) == (1, 1)
+    assert (done.source.rows, done.skipped) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_no_line_raises_anything_else(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("any")
     content = "1,a.example\n2,b.example\n3,c.example\n" + "\n".join(lines)
     done = imported(folder, "list", content.encode("utf-8", "replace"))
-    assert done.facts.rows >= 3
+    assert done.source.rows >= 3
 
 
 @pytest.mark.slow
@@ -274,7 +274,7 @@ def test_a_damaged_member_of_a_zip_is_told_in_one_line(tmp_path, way):
     with zipfile.ZipFile(file, "w", way) as archive:
         archive.writestr("list.csv", "".join(f"{rank},{rank * 7919}.example\n" for rank in range(1, 3_000)))
     whole = file.getvalue()
-    assert imported(tmp_path, "list", whole).facts.rows == 2_999
+    assert imported(tmp_path, "list", whole).source.rows == 2_999
     for place in (38, 60, 1_000, len(whole) // 2):
         damaged = whole[:place] + bytes(byte ^ 0xFF for byte in whole[place : place + 40]) + whole[place + 40 :]
         with pytest.raises(UsageError) as told:

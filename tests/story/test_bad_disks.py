@@ -149,7 +149,7 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
                 ["rebuild", folder],
                 ["forget", folder, "nowhere.example"],
             ):
-                assert lycosa(*command).is_one_clear_line(1, "another crawl is running on ", str(first.pid)), command
+                assert lycosa(*command).is_one_clear_line(1, "another process is writing to ", str(first.pid)), command
             seen = len(served.requests)
             wait_until(lambda: len(served.requests) > seen, first)
             assert first.poll() is None

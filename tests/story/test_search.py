@@ -52,7 +52,7 @@ def test_while_a_crawl_runs_it_is_said_how_many_pages_cannot_be_searched(crawled
     with (crawled / ".lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         said = done("search", crawled, "hive")
-    assert "7 pages cannot be searched yet: another crawl is running" in said.err
+    assert "7 pages cannot be searched yet: another process is writing to" in said.err
     assert said.out == "nothing found\n"
 
 

@@ -24,7 +24,7 @@ def cat(
     html: Annotated[bool, typer.Option("--html", help="The page as it was sent.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Read a page of a collection. Its main text, from the archive."""
+    """Read a page of a collection. Prints its main text, from the archive."""
     if markdown and html:
         raise UsageError("--markdown and --html cannot be combined")
     page_url = checked_url(url)

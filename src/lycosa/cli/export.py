@@ -8,7 +8,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from lycosa.collection.export import FOLDER_FORMATS, FORMATS, WACZ
-from lycosa.run.export import ExportContent, content_of, selection_of, write_export, write_wacz_export
+from lycosa.run.export import ExportContent, checked_content, selection_of, write_export, write_wacz_export
 from lycosa.run.open import has_personal_pages, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
@@ -68,7 +68,7 @@ def export(
     order: SortOrder = None,
     quiet: Quiet = False,
 ) -> None:
-    """Export the pages of a collection for other programs. All or some of them, with or without their text."""
+    """Export all or some pages of a collection for other programs, with or without their text."""
     requested = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
     if format == WACZ:
         if requested != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:
@@ -82,11 +82,11 @@ def export(
             is_personal = has_personal_pages(name)
             pages = write_wacz_export(collection, destination, progress=progress)
     else:
-        content = content_of(format, requested)
+        content = checked_content(format, requested)
         out = out or _default_out(name, format)
         with (
             open_for_reading(name) as collection,
-            ProgressBar("exporting pages", quiet=quiet or _is_terminal(out)) as progress,
+            ProgressBar("exporting pages", quiet=quiet or _writes_to_terminal(out)) as progress,
         ):
             is_personal = has_personal_pages(name)
             selection = selection_of(
@@ -123,6 +123,6 @@ def _default_out(folder: Path, format: str) -> Path:
     return STANDARD_OUTPUT if suffix is None else Path(f"{folder.absolute().name}{suffix}")
 
 
-def _is_terminal(out: Path) -> bool:
-    """Whether the rows themselves are written to the terminal, where a progress bar would interfere."""
+def _writes_to_terminal(out: Path) -> bool:
+    """Whether the pages themselves are written to the terminal, where a progress bar would interfere."""
     return out == STANDARD_OUTPUT and sys.stdout.isatty()

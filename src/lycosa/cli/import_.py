@@ -19,7 +19,7 @@ def import_(
     left_out = f"{result.left_out} left out (noindex, or another language), " if result.left_out else ""
     typer.echo(
         f"{counted(result.pages, 'page')} imported, {left_out}{result.known} already in the collection or forgotten, "
-        f"{counted(result.passed_over, 'record')} ignored (not HTML, damaged, or dated in the future)"
+        f"{counted(result.skipped, 'record')} ignored (not HTML, damaged, or dated in the future)"
     )
     if result.damage:
         notify(result.damage)

@@ -161,7 +161,7 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a log holds. Days, people, pages, what was dropped and why, what is read most, and when."""
+    """Show what a log holds. Lists days, people, pages, what was dropped and why, what is read most, and when."""
     with elapsed_notice("reading the log", quiet=as_json):
         summary = summarise(log)
     if out is not None:

@@ -156,7 +156,7 @@ def show(
     allow_private: AllowPrivate = False,
     as_json: Json = False,
 ) -> None:
-    """Show what an atlas contains. Its topics, their size, portals and where they came from."""
+    """Show what an atlas contains. Lists its topics with their size, portals and sources."""
     with elapsed_notice("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
         topics = [opened.facts(name) for name in opened.topics()]
         if topic is not None and topic not in opened.topics():
@@ -226,7 +226,7 @@ def export(
     allow_private: AllowPrivate = False,
     as_json: Json = False,
 ) -> None:
-    """Export maps as a list of edges. Every tie once: topic, page, page, kind."""
+    """Export maps as a list of edges. Each tie is one row: topic, page, page, kind."""
     if as_json and out == STANDARD_OUTPUT:
         raise UsageError("--json and --out - would both write to standard output; give --out FILE")
     rows = 0

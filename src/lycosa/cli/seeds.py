@@ -49,7 +49,7 @@ def seeds(
     as_json: Json = False,
     **options: Unpack[RequestOptions],
 ) -> None:
-    """Find URLs to start from. By words, through your own SearXNG; of hosts, through indexes, sitemaps and llms.txt.
+    """Find URLs to start from. Asks your own SearXNG for words, and indexes, sitemaps and llms.txt for hosts.
 
     By default: SearXNG for --words; sitemaps and llms.txt for hosts. A source that fails says so; the others continue.
     """

@@ -28,7 +28,7 @@ _OUTCOMES_SHOWN = 12  # kinds, such as denied (403)
 
 
 def show(name: Name, as_json: Json = False) -> None:
-    """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, what was left out, and runs."""
+    """Show what a collection holds. Lists pages, harvest rate, freshness, hosts, outcomes, omissions and runs."""
     with api.open(name) as collection:
         overview = collection.overview()
     facts, sample, recall = overview.facts, overview.sample, overview.recall

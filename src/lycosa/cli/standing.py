@@ -44,9 +44,9 @@ def import_(
         with ProgressBar(f"reading {file.name}", quiet=quiet) as bar:
             done = import_list(file, table, top=top, progress=lambda rows: bar(rows, top))
         if not quiet:
-            notify(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")
-            if done.passed_over:
-                notify(f"{file}: {counted(done.passed_over, 'line')} without a host or a rank passed over")
+            notify(f"{file}: {done.source.name}, {counted(done.source.rows, 'rank')}")
+            if done.skipped:
+                notify(f"{file}: {counted(done.skipped, 'line')} without a host or a rank skipped")
 
 
 @app.command("show")
@@ -72,7 +72,7 @@ def show(
         print_json({"file": str(authority_file()), "digest": table.digest if table else None, "lists": sources})
         return
     for source in sources:
-        day = datetime.fromtimestamp(source.at, UTC).date()
+        day = datetime.fromtimestamp(source.imported_at, UTC).date()
         typer.echo(f"{source.name}: {counted(source.rows, 'rank')}, from {visible(source.file, 100)} on {day}")
     if table is None or not sources:
         typer.echo(_NO_LISTS)

@@ -43,7 +43,7 @@ def try_(
     as_json: Json = False,
     **options: Unpack[RequestOptions],
 ) -> None:
-    """Show what a crawl would make of one page. Its relevance, the words that decided, its links; nothing is stored."""
+    """Show what a crawl would make of one page. Prints relevance, decisive words and links; stores nothing."""
     if name is not None and _is_collection(Path(url)) and not _is_collection(name):
         url, name = str(name), Path(url)  # in the order of all other commands
     completed_url = url_of_bare_host(url)  # None if it was given with its scheme

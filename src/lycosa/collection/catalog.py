@@ -145,7 +145,7 @@ class Catalog(Queries):
         return None
 
     @property
-    def newest_number(self) -> int:
+    def last_number_with_unwritten(self) -> int:
         """The number of the latest page, including unwritten rows; 0 before the first."""
         return self._last_number
 

@@ -139,7 +139,7 @@ class Collection:
                 max_bytes=max_bytes,
             )
             catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else CATALOG), writable=writable)
-            if writable and not catalog.newest_number and (not rebuild or _records_personal_pages(folder)):
+            if writable and not catalog.last_number_with_unwritten and (not rebuild or _records_personal_pages(folder)):
                 catalog.put_state(RECORDS_PERSONAL_PAGES, True)
             collection = cls(
                 folder,
@@ -368,7 +368,9 @@ def _acquire_lock(folder: Path) -> Lock:
         file.seek(0)
         owner = file.read(20).strip() or "unknown"
         file.close()
-        raise CollectionError(f"another crawl is running on {folder} (pid {owner}); wait for it or stop it") from error
+        raise CollectionError(
+            f"another process is writing to {folder} (pid {owner}); wait for it or stop it"
+        ) from error
     with disk_errors(path):
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
@@ -377,7 +379,7 @@ def _acquire_lock(folder: Path) -> Lock:
 
 
 def _records_personal_pages(folder: Path) -> bool:
-    """Whether the archive has a trace of the cookies of every request; False if the catalog cannot tell."""
+    """Whether the archive records for every page if it was requested with cookies; False if the catalog is unusable."""
     try:
         with closing(Catalog(folder / CATALOG, writable=False)) as catalog:
             return catalog.records_personal_pages()

@@ -16,7 +16,7 @@ from lycosa.vocabulary.key_table import KeySet
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.personal_headers import OTHERS_LEFT_OUT, is_personal_header
 from lycosa.vocabulary.records import Fetch, Outcome
-from lycosa.vocabulary.urls import normalise, visited_key_of
+from lycosa.vocabulary.urls import normalise, secure_key_of
 
 from .event_records import Decode, Headers
 from .warc import CHUNK, next_member
@@ -66,7 +66,7 @@ class ForeignFetches:
                 if held:
                     yield held[1]
                 fetch = self._fetch(record)
-                if fetch is not None and visited_key_of(fetch.url) in personal:
+                if fetch is not None and secure_key_of(fetch.url) in personal:
                     fetch = replace(fetch, request_headers=(OTHERS_LEFT_OUT,))
                 held = (last, fetch) if fetch else None
             if _is_truncated(stream, last):
@@ -88,7 +88,7 @@ class ForeignFetches:
                 is_personal = True  # who knows what it was
             url = normalise((record.headers.get("WARC-Target-URI") or "").strip("<>"))
             if is_personal and url is not None:
-                found.add(visited_key_of(url))
+                found.add(secure_key_of(url))
         return found
 
     def _records(self, stream: BinaryIO, types: WarcRecordType = WarcRecordType.any_type) -> Iterator[tuple[int, Any]]:

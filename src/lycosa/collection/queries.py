@@ -87,9 +87,9 @@ _SHORT_PAGE_ORDERS: dict[ShortPageOrder, str] = {
 }
 
 HAS_PERSONAL_PAGES = "has_personal_pages"  # key of the table `state`
-RECORDS_PERSONAL_PAGES = "records_personal_pages"  # key of the table `state`, absent in older catalogs
+RECORDS_PERSONAL_PAGES = "records_personal_pages"  # key of the table `state`; see the method of that name
 SITE_SKIPS_KEY = "crowded"  # key of the table `state`: number of links skipped for SkipReason.SITE
-PASSED_OVER_KEY = "passed_over"  # likewise: by registered domain, requests that others had for its share was used up
+PASSED_OVER_KEY = "passed_over"  # likewise: by registered domain, requests that others got as its share was used up
 
 
 class Selection(Struct, frozen=True):
@@ -246,7 +246,7 @@ class Queries:
         return bool(self.get_state(HAS_PERSONAL_PAGES, bool))
 
     def records_personal_pages(self) -> bool:
-        """Whether that was recorded of every page; not in older collections, which have no trace of cookies."""
+        """Whether the archive records for every page if it was requested with cookies; not in older collections."""
         return bool(self.get_state(RECORDS_PERSONAL_PAGES, bool)) or not self.last_number()
 
     def in_url_order(self, *, first: int = 0, before: int = 1 << 62) -> Iterator[tuple[Url, float | None]]:

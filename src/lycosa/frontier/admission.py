@@ -148,8 +148,8 @@ class Admission:
 
     def over_quota(self, url: Url) -> Refusal | None:
         """The quota that the page at a URL would exceed, or None."""
-        exceeded = self.quota_usage.exceeded(host_of(url))
-        return (SkipReason.QUOTA, exceeded) if exceeded else None
+        text = self.quota_usage.exceeded_quota_text(host_of(url))
+        return (SkipReason.QUOTA, text) if text else None
 
     def _trap(self, candidate: Candidate, host_urls: int, site_urls: int) -> Refusal | None:
         """The trap limit that a URL would exceed, given the number of URLs of its host and of its site, or None."""

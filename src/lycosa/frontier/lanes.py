@@ -164,11 +164,11 @@ class Lanes:
         # A page fetched again was settled in the frontier of links at its first visit.
         return [] if self._release(url) == REFRESH else self._links.settle(url, is_kept=is_kept)
 
-    def give_back(self, candidate: Candidate) -> None:
+    def requeue(self, candidate: Candidate) -> None:
         if self._release(candidate.url) == REFRESH:
             self._queue([candidate])
         else:
-            self._links.give_back(candidate)
+            self._links.requeue(candidate)
 
     def postpone(self, candidate: Candidate) -> None:
         url = candidate.url
@@ -190,7 +190,7 @@ class Lanes:
         if lane is not None:
             host, now = host_of(url), self._clock.now()
             self._refresh_hosts.release(host, now)
-            if lane == REFRESH:  # for a link, `settle` or `give_back` releases the host
+            if lane == REFRESH:  # for a link, `settle` or `requeue` releases the host
                 self._links.release(host, now)
         return lane
 

@@ -283,13 +283,13 @@ class MemoryFrontier:
             self._resume_all(site_of(host))
         skips = []
         for each in hosts:
-            exceeded = quota_usage.exceeded(each)
+            exceeded = quota_usage.exceeded_quota_text(each)
             for entry in self._host_queues.remove_all(each):
                 skips.append(self._drop(entry, SkipReason.QUOTA, exceeded))
                 self._refused.add(hash(entry.url))
         return skips
 
-    def give_back(self, candidate: Candidate) -> None:
+    def requeue(self, candidate: Candidate) -> None:
         self._remove(candidate.url)
         self._enqueue(candidate)
 
@@ -356,7 +356,7 @@ class MemoryFrontier:
 
     @property
     def passed_over(self) -> Counter[str]:
-        """By registered domain, the requests that others had, though it had a better URL: it was over its share."""
+        """By registered domain, the requests that others got because its share of the requests was used up."""
         return Counter() if self._shares is None else self._shares.passed_over
 
     def hold(self, host: Host, until: float) -> None:

@@ -28,7 +28,7 @@ class QuotaUsage:
     ...     counts.add(host)
     >>> counts.is_host_full("a.example.org"), counts.is_host_full("b.example.org")
     (True, False)
-    >>> counts.exceeded("b.example.org")
+    >>> counts.exceeded_quota_text("b.example.org")
     'its site has 3 pages'
     """
 
@@ -65,8 +65,8 @@ class QuotaUsage:
                 self._pages_of_site[site_of(each_host)] += pages
         return self._pages_of_site[site_of(host)]
 
-    def exceeded(self, host: Host) -> str:
-        """The quota that one more page of a host would exceed, for people; empty if none."""
+    def exceeded_quota_text(self, host: Host) -> str:
+        """The quota that one more page of a host would exceed, as a text for the user; empty if none."""
         if self.is_host_full(host):
             return f"its host has {counted(self._pages_of_host[host], 'page')}"
         if self.is_site_full(host):

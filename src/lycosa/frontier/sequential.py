@@ -104,14 +104,14 @@ class SequentialFrontier:
         self._known[url] = None
         return []
 
-    def give_back(self, candidate: Candidate) -> None:
+    def requeue(self, candidate: Candidate) -> None:
         if self._known.get(candidate.url) is None:
             self._waiting_count += 1
         self._known[candidate.url] = candidate
         self._queue.push([candidate])
 
     def postpone(self, candidate: Candidate) -> None:
-        self.give_back(candidate)
+        self.requeue(candidate)
 
     def clear_waiting(self) -> None:
         self._known = dict.fromkeys(url for url, waiting in self._known.items() if waiting is None)

@@ -57,7 +57,7 @@ class SiteShares:
 
     def __init__(self, *, max_share: float, named: Callable[[], Set[str]] = frozenset):
         self.over: set[str] = set()
-        self.passed_over: Counter[str] = Counter()  # requests that went to others, though these had a better URL
+        self.passed_over: Counter[str] = Counter()  # by registered domain, requests that others got instead
         self._max_requests = max_share * SHARE_WINDOW
         self._named = named
         self._latest: deque[tuple[str, Host]] = deque()

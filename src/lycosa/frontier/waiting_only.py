@@ -36,8 +36,8 @@ class WaitingOnly:
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         return self._frontier.settle(url, is_kept=is_kept)
 
-    def give_back(self, candidate: Candidate) -> None:
-        self._frontier.give_back(candidate)
+    def requeue(self, candidate: Candidate) -> None:
+        self._frontier.requeue(candidate)
 
     def postpone(self, candidate: Candidate) -> None:
         self._frontier.postpone(candidate)

@@ -105,8 +105,8 @@ class NearDuplicates:
         """The number of copies of a text so far, on all sites, whose links were followed."""
         return self._followed_copies[_signed(digest)]
 
-    def add_copy(self, digest: int, url: Url, *, is_followed: bool) -> None:
-        """Counts a copy or near-duplicate of an earlier text, found at a URL. is_followed: whether its links were."""
+    def add_duplicate(self, digest: int, url: Url, *, is_followed: bool) -> None:
+        """Counts an exact or near-duplicate of an earlier text, found at a URL. is_followed: whether its links were."""
         if self.has_text(digest):
             self._copies.increment(_copy_key(digest, url))
             if is_followed:

@@ -39,7 +39,7 @@ def replay_archive(
             if isinstance(event, Attempt):
                 _restore_hold(state, event.fetch, clock)
                 if event.candidate.lane != REFRESH:  # pages to fetch again are chosen by the next refresh
-                    state.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
+                    state.frontier.requeue(replace(event.candidate, attempts=event.candidate.attempts + 1))
             elif isinstance(event, Scores) or (isinstance(event, RunStart) and state.begin_run(event)):
                 state.request_reranking()
         applied += 1

@@ -52,7 +52,8 @@ from .unanswered import UnansweredUrls
 MIN_REPORTED_HOLD = 10.0
 # Key of the state in the catalog: the frontier is not yet re-ranked after a change of scores or strategy.
 _RERANK_DUE = "ranks_behind"
-_BY_SCORES = "scores"  # its value if nothing but scores has changed
+_RANK_LISTS_KEY = "authority"  # key of the state: digest of the imported rank lists, None if they are not used
+_BY_SCORES = "scores"  # value of `_RERANK_DUE` if nothing but scores has changed
 _NO_PAGE_OUTCOMES = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 
 
@@ -157,7 +158,7 @@ class CrawlState:
         return self._frontier
 
     @property
-    def has_frontier(self) -> bool:
+    def is_frontier_restored(self) -> bool:
         """Whether the frontier was read, and may have changed since."""
         return self._frontier is not None
 
@@ -168,7 +169,7 @@ class CrawlState:
         for url, fingerprint, digest in self._catalog.fingerprints():
             duplicates.add(fingerprint, url, digest)
         for url, digest, is_copy in self._catalog.duplicates():
-            duplicates.add_copy(digest, url, is_followed=not is_copy)
+            duplicates.add_duplicate(digest, url, is_followed=not is_copy)  # the links of such copies are not followed
         return duplicates
 
     @property
@@ -219,7 +220,7 @@ class CrawlState:
 
     def save(self) -> None:
         """Writes frontier and strategy to the catalog, if they were restored; the caller commits."""
-        if not self.has_frontier:
+        if not self.is_frontier_restored:
             return
         catalog, settings = self._catalog, self.settings
         self.save_frontier()
@@ -254,7 +255,7 @@ class CrawlState:
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
         elif visit.page is not None and visit.is_kept:
-            self.duplicates.add_copy(visit.page.digest, visit.page.url, is_followed=not visit.is_copy)
+            self.duplicates.add_duplicate(visit.page.digest, visit.page.url, is_followed=not visit.is_copy)
 
     # ------------------------------------------------------------ runs
 
@@ -313,13 +314,13 @@ class CrawlState:
         catalog = self._catalog
         self.save_seeds()
         catalog.put_state("scope", run.scope)
-        catalog.put_state("utility", run.utility)
+        catalog.put_state("utility", run.utility)  # how relevance is weighed against standing
         if run.quotas is not UNSET or catalog.get_state("quotas"):
             catalog.put_state("quotas", msgspec.to_builtins(self.settings.quotas))
         digest = None if run.rank_lists_digest is UNSET else run.rank_lists_digest
-        if digest == catalog.get_state("authority"):
+        if digest == catalog.get_state(_RANK_LISTS_KEY):
             return []
-        catalog.put_state("authority", digest)
+        catalog.put_state(_RANK_LISTS_KEY, digest)
         return ["lists of ranks"]
 
     def _save_skip_limits(self) -> bool:
@@ -358,10 +359,13 @@ class CrawlState:
             if url in settled and outcome in may_have_changed:
                 is_from_sitemap = url in self._from_sitemaps
                 because = {"sitemap" if is_from_sitemap else "seed": True}
-                self.frontier.give_back(Candidate(url, 1.0, because=because, depth=int(is_from_sitemap)))
+                self.frontier.requeue(Candidate(url, 1.0, because=because, depth=int(is_from_sitemap)))
 
     def run_with_last_settings(self, refresh: JsonValue) -> RunStart:
-        """A run with the settings of the last one, even if the recipe has changed."""
+        """A run with the settings of the last one, even if the recipe has changed.
+
+        refresh: the settings of a refresh, as the run records them; None for a crawl.
+        """
         return self.settings.run(
             self._clock.now(),
             refresh=refresh,

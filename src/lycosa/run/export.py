@@ -89,8 +89,8 @@ class TableOptions(TypedDict, total=False):
     order: str | None
 
 
-def content_of(format: str, requested: ExportContent) -> ExportContent:
-    """The content of an export in a format; UsageError if the format cannot hold what was asked for."""
+def checked_content(format: str, requested: ExportContent) -> ExportContent:
+    """The content of an export in a format, with its defaults; UsageError if it cannot hold what was asked for."""
     check_format(format)
     requested.check()
     if format == "urls" and requested != ExportContent():
@@ -113,7 +113,7 @@ def write_export(
 ) -> int:
     """Writes the selected pages to a file, a new folder or a stream; returns their number.
 
-    content: by `content_of`.
+    content: by `checked_content`.
     progress: called with the number of pages written and of all.
     """
     folder = collection.folder

@@ -40,7 +40,7 @@ from .reranker import Reranker
 from .run_settings import Notify
 from .stored_pages import StoredPages
 from .topic import TopicJudge, examples_of
-from .trust import check_collection, is_trusted, plain_file, require_trust, without_untrusted_settings
+from .trust import check_collection, is_trusted, regular_file_or_folder, require_trust, without_untrusted_settings
 
 
 class Session:
@@ -182,7 +182,8 @@ class Session:
     def recipe_seeds(self, *, notify: Notify = lambda line: None) -> list[Url]:
         """The seeds of the recipe, else its good examples, even if the topic is a rule. Forgotten URLs are left out."""
         if self.recipe.seeds:
-            return self.not_forgotten(read_seeds(plain_file(self.folder / self.recipe.seeds), notify=notify))
+            path = regular_file_or_folder(self.folder / self.recipe.seeds)
+            return self.not_forgotten(read_seeds(path, notify=notify))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:

@@ -35,7 +35,7 @@ from .open import open_for_reading
 from .removal import STANDING_FILE
 from .session import Session
 from .topic import UNUSABLE_MODEL
-from .trust import plain_file
+from .trust import regular_file_or_folder
 
 _MAX_BYTES = 100_000_000
 RETRAIN_AT = (100, 1_000)  # sizes of the collection at which the model is trained again; θ is fixed at the first
@@ -81,9 +81,9 @@ class StandingTrainer:
         """Raises if the tables of the recipe cannot be read, before anything is fetched."""
         source, folder = self._source, self._session.folder
         if source.in_links:
-            read_in_links(plain_file(folder / source.in_links))
+            read_in_links(regular_file_or_folder(folder / source.in_links))
         if source.traffic:
-            read_traffic(plain_file(folder / source.traffic))
+            read_traffic(regular_file_or_folder(folder / source.traffic))
 
     def learn(self) -> None:
         """Loads the saved model, or trains one if its training data has changed."""
@@ -175,7 +175,7 @@ class StandingTrainer:
 
     def _traffic(self) -> dict[str, float] | None:
         traffic = self._source.traffic
-        return read_traffic(plain_file(self._session.folder / traffic)) if traffic else None
+        return read_traffic(regular_file_or_folder(self._session.folder / traffic)) if traffic else None
 
     def _train(self) -> StandingModel:
         session, source = self._session, self._source
@@ -200,10 +200,10 @@ class StandingTrainer:
     def _in_links(self) -> dict[Url, int]:
         source, folder = self._source, self._session.folder
         if source.in_links:
-            return read_in_links(plain_file(folder / source.in_links))
+            return read_in_links(regular_file_or_folder(folder / source.in_links))
         if source.collections:
             return count_in_links(pair for name in source.collections for pair in _link_pairs(folder / name))
-        return read_graph_in_links(plain_file(folder / source.graph))
+        return read_graph_in_links(regular_file_or_folder(folder / source.graph))
 
     def _training_pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The distinct pages for training."""

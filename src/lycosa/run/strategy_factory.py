@@ -23,7 +23,7 @@ from .guides import Guide, layers
 from .run_settings import RunSettings
 from .topic import TopicJudge
 from .topical_map import OpenMap
-from .trust import plain_file
+from .trust import regular_file_or_folder
 
 
 class StrategyFactory:
@@ -120,7 +120,7 @@ class StrategyFactory:
     def _traffic(self) -> Traffic:
         """The recipe's table of domains, read on first use."""
         file = self._recipe.standing.traffic
-        return Traffic(read_traffic(plain_file(self._folder / file)) if file else None)
+        return Traffic(read_traffic(regular_file_or_folder(self._folder / file)) if file else None)
 
 
 def _restore_visited(strategy: Strategy, catalog: Queries) -> None:

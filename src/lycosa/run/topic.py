@@ -42,7 +42,7 @@ from lycosa.vocabulary.urls import host_of, normalise
 
 from .forgotten import is_forgotten, read_forgotten
 from .taxonomies import UnstemmedRelevance, load_taxonomy
-from .trust import allowed_file, plain_file
+from .trust import allowed_file, regular_file_or_folder
 
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
@@ -377,7 +377,7 @@ class TopicJudge:
 
     def _taxonomy_judge(self, part: Predicate) -> Relevance:
         return UnstemmedRelevance(
-            load_taxonomy(plain_file(self._folder / (part.taxonomy or ""))).relevance_model(part.about)
+            load_taxonomy(regular_file_or_folder(self._folder / (part.taxonomy or ""))).relevance_model(part.about)
         )
 
     def load(self) -> TrainedRelevance | None:

@@ -297,7 +297,7 @@ class TopicTrainer:
         session = self._session
         assert self._judge is not None
         rejudged = self._crawled.score_latest(self._judge, limit)
-        if session.state.has_frontier and isinstance(strategy := session.loop.strategy, SupportsRejudge):
+        if session.state.is_frontier_restored and isinstance(strategy := session.loop.strategy, SupportsRejudge):
             session.reranker.rejudge(strategy, rejudged.relevances)
         else:
             session.state.request_reranking(by_scores=True)
@@ -417,7 +417,7 @@ class _CrawledPages:
         self.has_new_pages = self.has_additions = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
-        session.pages.words.put(CachedWords(session.collection.catalog.newest_number, at, *counts))
+        session.pages.words.put(CachedWords(session.collection.catalog.last_number_with_unwritten, at, *counts))
         topic = session.topic
         if (
             topic.uses_background_negatives

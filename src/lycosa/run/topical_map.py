@@ -18,7 +18,7 @@ from lycosa.vocabulary.text import quoted
 
 from .guides import recorded_reference, require_unchanged
 from .taxonomies import load_taxonomy
-from .trust import allowed_file, plain_file
+from .trust import allowed_file, regular_file_or_folder
 
 
 class MapReference(Struct, frozen=True):
@@ -88,13 +88,13 @@ def map_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenMap |
 
 
 def _open(reference: MapReference) -> OpenMap:
-    path = plain_file(Path(reference.atlas))
+    path = regular_file_or_folder(Path(reference.atlas))
     with Atlas(path, allow_private=reference.allow_private) as atlas:
         topic = _topic_of(atlas, reference.topic, path)
         links = atlas.crawl_map(topic)
     file_status = path.stat()
     stamp = f"{file_status.st_size}-{file_status.st_mtime_ns}"
-    taxonomy = load_taxonomy(plain_file(Path(reference.taxonomy))) if reference.taxonomy else None
+    taxonomy = load_taxonomy(regular_file_or_folder(Path(reference.taxonomy))) if reference.taxonomy else None
     if taxonomy is not None:  # by content, as it may be trained on a folder
         stamp += f"-{hashlib.sha256(msgspec.json.encode(taxonomy.to_plain())).hexdigest()}"
     return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)

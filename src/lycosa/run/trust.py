@@ -208,10 +208,10 @@ def allowed_file(folder: Path, name: str) -> Path:
             f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
             f"look at its {FILE_NAME}, and if you want that: lycosa trust {quoted(folder)}"
         )
-    return plain_file(path)
+    return regular_file_or_folder(path)
 
 
-def plain_file(path: Path) -> Path:
+def regular_file_or_folder(path: Path) -> Path:
     """A file or folder that a recipe names; raises for a pipe or a device, which could block for ever."""
     try:
         mode = path.stat().st_mode
@@ -220,7 +220,7 @@ def plain_file(path: Path) -> Path:
     except ValueError as error:
         raise RecipeError(f"{visible(str(path), 300)} is no file name ({error}); correct it") from None
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise RecipeError(f"{path} is no plain file; give one that is")
+        raise RecipeError(f"{path} is neither a regular file nor a folder; give one of these")
     return path
 
 

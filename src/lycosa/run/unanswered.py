@@ -82,7 +82,7 @@ class UnansweredUrls:
                 continue
             candidate = self._candidate_at(place) if self._may_wait(url) else None
             if candidate is not None:
-                frontier.give_back(replace(candidate, url=url, attempts=self._retries))
+                frontier.requeue(replace(candidate, url=url, attempts=self._retries))
                 break
             refused.append(url)
         for url in refused:

@@ -35,7 +35,7 @@ class ImportedArchive(Struct, frozen=True):
 
     pages: int  # number of pages imported
     known: int  # URLs already in the collection, or forgotten
-    passed_over: int  # records that are not HTML, damaged, or dated in the future
+    skipped: int  # records that are not HTML, damaged, or dated in the future
     damage: str  # for people; empty if the file is intact
     left_out: int = 0  # pages that are not kept, because of `noindex` or their language
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from lycosa.collection.queries import Selection
 from lycosa.run.open import open_for_reading
@@ -25,7 +25,7 @@ class NeighboursView(Struct, frozen=True):
 
     url: str
     title: str
-    links: int  # number of outgoing links in all
+    link_count: int = field(name="links")  # all outgoing links
     leads_to: list[LinkLine]  # the first links
     linked_from: list[LinkLine]  # the first pages that link to it
     has_more_in_links: bool
@@ -46,7 +46,7 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
     return NeighboursView(
         url=row.url,
         title=visible(row.title),
-        links=len(links),
+        link_count=len(links),
         leads_to=[
             LinkLine(
                 link.target,

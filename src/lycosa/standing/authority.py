@@ -59,7 +59,7 @@ class SourceFacts(Struct, frozen=True):
     file: str  # as it was called
     rows: int  # number of rows
     largest_rank: int = field(name="last_rank")
-    at: float  # when it was imported, in seconds since the epoch
+    imported_at: float = field(name="at")  # seconds since the epoch
 
 
 class _Header(Struct, frozen=True):

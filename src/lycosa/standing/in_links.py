@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.urls import visited_key_of
+from lycosa.vocabulary.urls import secure_key_of
 
 
 def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
@@ -44,19 +44,19 @@ class InLinkIndex:
 
     def add(self, url: Url, targets: Iterable[Url]) -> None:
         """Counts the links of a page that was fetched."""
-        source = visited_key_of(url)
+        source = secure_key_of(url)
         if source in self._seen:
             return
         self._seen.add(source)
         in_links = self._in_links
         for target in set(targets):
-            key = visited_key_of(target)
+            key = secure_key_of(target)
             if key != source:
                 in_links[key] = in_links.get(key, 0) + 1
 
     def count(self, url: Url) -> int:
         """The number of pages seen so far that link to a URL."""
-        return self._in_links.get(visited_key_of(url), 0)
+        return self._in_links.get(secure_key_of(url), 0)
 
     def __len__(self) -> int:
         """The number of pages seen."""

@@ -58,8 +58,8 @@ Progress = Callable[[int], None]  # rows accepted so far
 class ImportedList(Struct, frozen=True):
     """The result of an import."""
 
-    facts: SourceFacts
-    passed_over: int  # rows without a host or rank
+    source: SourceFacts
+    skipped: int  # number of rows without a host or rank
 
 
 class _Columns(NamedTuple):
@@ -85,10 +85,10 @@ def import_list(
     if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
         return _import_dump(path, table, top=top, progress=progress)
     columns = _recognised(path, start)
-    passed_over = 0
+    skipped = 0
 
     def fill(buckets: RowBuckets) -> SourceFacts:
-        nonlocal passed_over
+        nonlocal skipped
         row_count, largest_rank = 0, 1
         keys: list[int] = []
         quantised_ranks: list[int] = []
@@ -98,8 +98,8 @@ def import_list(
                 continue
             found = _row(line, columns)
             if found is None:
-                passed_over += bool(line.strip())
-                if passed_over >= 1_000 and passed_over > row_count:
+                skipped += bool(line.strip())
+                if skipped >= 1_000 and skipped > row_count:
                     raise UsageError(
                         f"{path}:{number}: most lines do not match the first line's format; "
                         f"this one is {visible(line, 80)!r}"
@@ -118,12 +118,16 @@ def import_list(
         if not row_count:
             raise UsageError(f"{path}: no line has a host and a rank; give one of: {_KNOWN_LISTS}")
         return SourceFacts(
-            name=columns.source, file=path.name[:200], rows=row_count, largest_rank=largest_rank, at=time.time()
+            name=columns.source,
+            file=path.name[:200],
+            rows=row_count,
+            largest_rank=largest_rank,
+            imported_at=time.time(),
         )
 
     facts = rewrite(table, columns.source, fill)
     assert facts is not None
-    return ImportedList(facts, passed_over)
+    return ImportedList(facts, skipped)
 
 
 def _add(buckets: RowBuckets, keys: list[int], quantised_ranks: list[int]) -> None:
@@ -203,17 +207,17 @@ _ESCAPED = re.compile(rb"\\(.)")
 def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> ImportedList:
     """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
     source_index = SOURCES.index(PAGE_LIST)
-    passed_over = 0
+    skipped = 0
 
     def fill(buckets: RowBuckets) -> SourceFacts:
-        nonlocal passed_over
+        nonlocal skipped
         with TemporaryDirectory(prefix=TEMPORARY_PREFIX, dir=table.parent) as temporary:
             links = RowBuckets(Path(temporary), _LINK)
             link_count, keys, source_pages = 0, list[int](), list[int]()
             for link in _dumped_links(path):
                 url = _url_of(link.domain, link.path)
                 if url is None:
-                    passed_over += 1
+                    skipped += 1
                     continue
                 keys.append(key_of_page(url))
                 source_pages.append(link.source_page & 0xFFFF_FFFF)
@@ -230,7 +234,7 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
 
     facts = rewrite(table, PAGE_LIST, fill)
     assert facts is not None
-    return ImportedList(facts, passed_over)
+    return ImportedList(facts, skipped)
 
 
 def _ranked(links: RowBuckets, buckets: RowBuckets, source_index: int, top: int, path: Path) -> SourceFacts:
@@ -268,7 +272,7 @@ def _ranked(links: RowBuckets, buckets: RowBuckets, source_index: int, top: int,
         file=path.name[:200],
         rows=rank - 1,
         largest_rank=max(rank_by_count.values()),
-        at=time.time(),
+        imported_at=time.time(),
     )
 
 

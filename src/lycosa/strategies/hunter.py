@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.vocabulary.records import Candidate, Codes, JsonValue, Link, Outcome, Page, Skip, Url, Visit
-from lycosa.vocabulary.urls import is_node, key_of, visited_key_of
+from lycosa.vocabulary.urls import is_node, key_of, secure_key_of
 
 from .base import (
     BaseStrategy,
@@ -458,7 +458,7 @@ class _LinkTable:
         self._pages += 1.0
         relevance = _logistic(logit)
         self._relevant += relevance
-        self._visited[visited_key_of(url)] = relevance
+        self._visited[secure_key_of(url)] = relevance
         if len(self._visited) > MAX_VISITED:
             del self._visited[next(iter(self._visited))]
         if self._standing_evidence is not None:
@@ -486,7 +486,7 @@ class _LinkTable:
 
     def knows(self, url: Url) -> bool:
         """Whether a link is in the table, or was followed recently."""
-        return url in self._slot_of or visited_key_of(url) in self._visited
+        return url in self._slot_of or secure_key_of(url) in self._visited
 
     def predicted_logit(self, url: Url) -> float | None:
         """The log odds of relevance with which a link was last offered; None if standing is not used."""
@@ -506,7 +506,7 @@ class _LinkTable:
         for url, slot in self._slot_of.items():
             if url in logits and not np.isnan(self._outcomes[slot]):
                 self._outcomes[slot] = _logistic(logits[url])
-        relevances = {visited_key_of(url): _logistic(logit) for url, logit in logits.items()}
+        relevances = {secure_key_of(url): _logistic(logit) for url, logit in logits.items()}
         self._visited.update((key, relevance) for key, relevance in relevances.items() if key in self._visited)
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
@@ -554,7 +554,7 @@ class _LinkTable:
 
     def _add_slots(self, slots: slice, urls: Sequence[Url]) -> None:
         """Adds URLs that are not in the table."""
-        outcomes = np.array([self._visited.get(visited_key_of(url), np.nan) for url in urls])
+        outcomes = np.array([self._visited.get(secure_key_of(url), np.nan) for url in urls])
         self._outcomes[slots], self._in_links[slots] = outcomes, 0
         self._sites[slots] = [_url_hashes(url, self._hash_seed) for url in urls]
         self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0

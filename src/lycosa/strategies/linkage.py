@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Candidate, JsonValue, Outcome, Page, Skip, SkipReason, Url, Visit
-from lycosa.vocabulary.urls import is_node, visited_key_of
+from lycosa.vocabulary.urls import is_node, secure_key_of
 
 from .base import BaseStrategy, checked_number, clamped, distinct_links
 from .interest import FeatureCounts, Ids, LinkCounts, LogRatios, Tally, link_log_ratios, log_interest_ratios, logistic
@@ -80,7 +80,7 @@ class LinkMemory:
 
     def outcome_of(self, url: Url) -> int | None:
         """1 if the page satisfies the predicate, 0 if not, NO_PAGE, or None if the URL is not settled."""
-        return self._visited.get(visited_key_of(url))
+        return self._visited.get(secure_key_of(url))
 
     def parents_of(self, linked: LinkedUrl | None) -> list[Parent]:
         """The remembered pages that link to a URL."""
@@ -113,7 +113,7 @@ class LinkMemory:
 
     def settle(self, url: Url, outcome: int) -> None:
         """Records the outcome of a URL, which then no longer waits."""
-        key = visited_key_of(url)
+        key = secure_key_of(url)
         self._visited.pop(key, None)
         self._visited[key] = outcome
         self.drop(url)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.urls import visited_key_of
+from lycosa.vocabulary.urls import secure_key_of
 
 
 class SettledUrls:
@@ -17,17 +17,17 @@ class SettledUrls:
         self._visited: set[int] = set()
 
     def visit(self, url: Url) -> None:
-        self._visited.add(visited_key_of(url))
+        self._visited.add(secure_key_of(url))
 
     def reject(self, url: Url) -> None:
-        self._rejected.add(visited_key_of(url))
+        self._rejected.add(secure_key_of(url))
 
     def restore_visited(self, urls: Iterable[Url]) -> None:
-        self._visited.update(map(visited_key_of, urls))
+        self._visited.update(map(secure_key_of, urls))
         self._rejected -= self._visited
 
     def __contains__(self, url: Url) -> bool:
-        key = visited_key_of(url)
+        key = secure_key_of(url)
         return key in self._visited or key in self._rejected
 
     def state(self) -> JsonValue:
@@ -45,12 +45,12 @@ class WaitingUrls:
         return len(self._keys)
 
     def add(self, url: Url) -> None:
-        self._keys[visited_key_of(url)] = None
+        self._keys[secure_key_of(url)] = None
         if len(self._keys) > self._max_urls:
             del self._keys[next(iter(self._keys))]
 
     def drop(self, url: Url) -> None:
-        self._keys.pop(visited_key_of(url), None)
+        self._keys.pop(secure_key_of(url), None)
 
     def state(self) -> JsonValue:
         return list(self._keys)

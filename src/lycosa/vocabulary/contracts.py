@@ -124,7 +124,7 @@ class Frontier(HostSlots, Protocol):
         ...
 
     def take(self, now: float) -> Candidate | None:
-        """The best candidate whose host is free now; the host is busy until `settle` or `give_back`."""
+        """The best candidate whose host is free now; the host is busy until `settle` or `requeue`."""
         ...
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
@@ -135,7 +135,7 @@ class Frontier(HostSlots, Protocol):
         """
         ...
 
-    def give_back(self, candidate: Candidate) -> None:
+    def requeue(self, candidate: Candidate) -> None:
         """Queues a candidate that was taken, or one whose URL is settled and which is to be fetched once more."""
         ...
 

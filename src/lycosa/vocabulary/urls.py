@@ -238,7 +238,7 @@ def key_of(url: str | int, seed: int = 0) -> int:
     return key - (1 << 64) if key >= 1 << 63 else key
 
 
-def visited_key_of(url: str | int) -> int:
+def secure_key_of(url: str | int) -> int:
     """A 64-bit hash for what must not be mistaken for another URL: what was visited is not followed again.
 
     For the hash of `key_of`, a site can compute a URL of its own that has the key of any other, within a minute.

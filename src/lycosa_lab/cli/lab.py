@@ -244,7 +244,7 @@ def table(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print every claim of every finished study. What the paper says, what was measured, whether it holds."""
+    """Print every claim of every finished study. Lists what the paper says, what was measured, whether it holds."""
     searched = folders or [DEFAULT_FOLDER]
     if not folders and not DEFAULT_FOLDER.is_dir():
         raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")

@@ -220,7 +220,7 @@ def search(
 
 @app.command("show")
 def show(name: Name, as_json: Json = False) -> None:
-    """Show who a peer is. Its buddies, what they answered, whose indexes it holds, and what has happened."""
+    """Show who a peer is. Lists its buddies, what they answered, whose indexes it holds, and what has happened."""
     status: JsonValue = asyncio.run(peer_status(name))
     if as_json:
         print_json(status)

@@ -170,6 +170,7 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
 def predicate_of(job: JsonValue, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
     """The predicate described by plain data.
 
+    job: its `kind`; `about`: its topics, or the topic of its word; `name`: of one on topics.
     sample: pages of the log, from whose URLs the path part is chosen.
     """
     kind, names = job["kind"], job["about"]

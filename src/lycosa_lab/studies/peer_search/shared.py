@@ -26,7 +26,7 @@ from lycosa_peers.shared_collection import CollectionSummary, SharedCollection
 from .collectors import Collector, collectors_of, union_of, write_collection
 
 TOP_K = 10  # places of a ranking that count; recall is of the pages in those of the central index
-OWN_TOPIC = 0.8  # share of a peer's queries on its own topics; others are on any topic
+OWN_TOPIC_SHARE = 0.8  # of a peer's queries, those on its own topics; others are on any topic
 QUERY_WORDS = 2  # of a query; fewer if the description has fewer
 _ATTEMPTS = 50  # to draw words that occur together on a page
 _CENTRAL = "central"
@@ -163,7 +163,7 @@ class OpenCollections:
         for _ in range(_ATTEMPTS * count):
             asker = rng.randrange(len(self.contents))
             own_topics, descriptions = self.inputs.collectors[asker].topics, self.inputs.descriptions
-            topic = rng.choice(own_topics) if rng.random() < OWN_TOPIC else rng.randrange(len(descriptions))
+            topic = rng.choice(own_topics) if rng.random() < OWN_TOPIC_SHARE else rng.randrange(len(descriptions))
             words = query_words(rng.choice(descriptions[topic]))
             query = " ".join(rng.sample(words, min(QUERY_WORDS, len(words))))
             if query and (relevant := self.relevant(query)):

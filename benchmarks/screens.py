@@ -3,6 +3,7 @@ crawl pays for screens that are open.
 
     python benchmarks/screens.py --pages 100000                      makes the collection, then measures
     python benchmarks/screens.py --folder FOLDER                     of a folder that was made before
+    python benchmarks/screens.py --folder FOLDER --paint             when a browser paints them; needs `make browser`
     python benchmarks/screens.py --crawl --crawl-pages 1000 --rounds 3
 
 Searches are timed by the server, in milliseconds on the clock and of its processor; crawls by their processor time a
@@ -14,6 +15,7 @@ import http.client
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -38,6 +40,8 @@ from world import ServedWorld, World, serving
 NAME = "bench"
 SEARCHES = 20  # of each kind
 OPEN = 3  # screens beside a crawl
+PAINTS = 5  # of each screen
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WORDS = 40  # of a page of the large collection
 LINKS = 2
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -59,7 +63,7 @@ class Screens:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", self._process.stderr.readline())
         if found is None:
             sys.exit("the screens did not start")
-        self.port, self._token = int(found[1]), found[2]
+        self.address, self.port, self._token = found[0], int(found[1]), found[2]
 
     def get(self, path: str) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
@@ -171,25 +175,51 @@ def measure_screens(root: Path) -> None:
                 cpu += answer.cpu
             print(f"{what:28}{statistics.median(times):12.1f}{max(times):10.1f}{cpu / SEARCHES:8.1f}", flush=True)
         print(f"\nserver: {screens.most_memory():.0f} MB after searches")
-        url = quote(
-            msgspec.json.decode(screens.get(f"/api/collections/{NAME}/search?q=honey").body)["hits"][0]["url"], ""
-        )
-        base = f"/c/{NAME}"
-        paths = ["/", base, f"{base}/search?q=honey", f"{base}/page?url={url}", f"{base}/neighbours?url={url}"]
-        paths += [f"{base}/{each}" for each in ("crawl", "refresh", "frontier", "export")]
-        paths += [f"/compare?one={NAME}&other={NAME}", "/maps", "/studies", "/new"]
         static = sum(len(screens.get(f"/static/{name}").body) for name in ("screens.css", "screens.js", "icon.svg"))
         print(f"\n{'screen, with style and script':52}{'KB':>6}{'CPU ms':>8}")
-        for path in paths:
+        for path in screen_paths(screens):
             answer = screens.get(path)
             size = (len(answer.body) + static) / 1000
             print(f"{path[:50]:52}{size:6.0f}{answer.cpu:8.0f}{'' if answer.status == 200 else f'  {answer.status}'}")
         began = time.monotonic()
-        exported = screens.get(f"{base}/export/file?format=csv")
+        exported = screens.get(f"/c/{NAME}/export/file?format=csv")
         print(
             f"\nexport: {len(exported.body) / 1e6:.0f} MB, {time.monotonic() - began:.0f} s, {exported.cpu:.0f} CPU ms"
         )
         print(f"server: {screens.most_memory():.0f} MB at most")
+
+
+def measure_paints(root: Path) -> None:
+    """Seconds until a browser, with a profile of its own for each screen, paints text or a chart first."""
+    from playwright.sync_api import sync_playwright
+
+    first_paint = "performance.getEntriesByName('first-contentful-paint').map(each => each.startTime)"
+    with screens_of(root) as screens, sync_playwright() as playwright:
+        path = next(path for name in BROWSERS if (path := shutil.which(name)))
+        browser = playwright.chromium.launch(executable_path=path, args=["--headless", "--no-sandbox", "--disable-gpu"])
+        print(f"{'screen':52}{'ms, median':>12}{'ms, most':>10}")
+        for path in screen_paths(screens):
+            times = []
+            for _ in range(PAINTS):
+                page = browser.new_page()
+                page.goto(screens.address)
+                page.wait_for_selector("h1")
+                page.goto(f"http://127.0.0.1:{screens.port}{path}")
+                while not (found := page.evaluate(first_paint)):
+                    page.wait_for_timeout(10)
+                times += found
+                page.close()
+            print(f"{path[:50]:52}{statistics.median(times):12.0f}{max(times):10.0f}", flush=True)
+        browser.close()
+
+
+def screen_paths(screens: Screens) -> list[str]:
+    """The screens of the collection and of its folder."""
+    found = msgspec.json.decode(screens.get(f"/api/collections/{NAME}/search?q=honey").body)["hits"]
+    url, base = quote(found[0]["url"], ""), f"/c/{NAME}"
+    paths = ["/", base, f"{base}/search?q=honey", f"{base}/page?url={url}", f"{base}/neighbours?url={url}"]
+    paths += [f"{base}/{each}" for each in ("crawl", "refresh", "teach", "frontier", "export")]
+    return [*paths, f"/compare?one={NAME}&other={NAME}", "/maps", "/studies", "/new"]
 
 
 def measure_crawls(pages: int, rounds: int, limit: float) -> None:
@@ -226,6 +256,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, help="with a collection that was made before, or to make it in")
+    parser.add_argument("--paint", action="store_true", help="measure when a browser paints the screens, and no more")
     parser.add_argument("--crawl", action="store_true", help="measure what a crawl pays for open screens, and no more")
     parser.add_argument("--crawl-pages", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -239,7 +270,7 @@ def main() -> None:
         root.mkdir(exist_ok=True)
         if not (root / NAME).exists():
             make_large(root, options.pages)
-        measure_screens(root)
+        (measure_paints if options.paint else measure_screens)(root)
 
 
 if __name__ == "__main__":

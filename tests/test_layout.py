@@ -90,6 +90,18 @@ def test_imports_point_down():
     assert lint.returncode == 0, lint.stdout
 
 
+def test_character_references_are_read_by_one_function():
+    """`html.unescape` fails for a reference of thousands of digits."""
+    users = [
+        path.relative_to(SOURCE).as_posix()
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if (isinstance(node, ast.Attribute) and node.attr == "unescape")
+        or (isinstance(node, ast.ImportFrom) and "unescape" in {alias.name for alias in node.names})
+    ]
+    assert users == ["lycosa/vocabulary/text.py"]
+
+
 @pytest.mark.parametrize("library", HOMES)
 def test_a_heavy_library_has_one_home(imports_of, library):
     homes = tuple(HOMES[library])

@@ -2,7 +2,8 @@
 
     lycosa demo && python docs/pictures/screens.py demo
 
-Needs playwright and chromium: make browser.
+Adds to them what the demo lacks: an atlas, a study, and a refresh of the made-up web as it is a month later. Needs
+playwright and chromium: make browser.
 """
 
 import re
@@ -13,6 +14,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from lycosa_lab.cli.demo import WORLD
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+
 HERE = Path(__file__).parent
 PATHS = {
     "collections": "/",
@@ -22,18 +27,42 @@ PATHS = {
     "teach": "/c/best-first/teach",
     "frontier": "/c/best-first/frontier",
     "compare": "/compare?one=hunter&other=best-first",
-    "refresh": "/c/hunter/refresh",
+    "refresh": "/c/hunter/refresh?kind=changed",
     "export": "/c/hunter/export",
     "new": "/new",
+    "map": "/maps/atlas",
+    "study": "/studies/freshness",
 }
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+LYCOSA = [sys.executable, "-m", "lycosa"]
+REQUESTS = 100  # of the refresh
+DAYS = 30.0  # after the crawl
+
+
+def prepare(folder: Path) -> None:
+    """Makes the atlas, the study and the refresh that are not there yet."""
+    if not (folder / "atlas").exists():
+        collections = [str(folder / name) for name in ("hunter", "best-first")]
+        _run("map", "build", *collections, "--out", str(folder / "atlas"), "--for", "bees")
+    if not (folder / "freshness").exists():
+        _run("lab", "run", "freshness", "--out", str(folder / "freshness"))
+    shown = subprocess.run([*LYCOSA, "show", str(folder / "hunter")], check=True, stdout=subprocess.PIPE, text=True)
+    if " 0 rechecked" in shown.stdout:
+        with WorldServer(SyntheticWorld(seed=1, **WORLD).at(DAYS)) as served:
+            options = ("--budget", str(REQUESTS), "--delay", "0", "--resolve", served.resolve)
+            _run("refresh", str(folder / "hunter"), *options)
+
+
+def _run(*words: str) -> None:
+    subprocess.run([*LYCOSA, *words, "--quiet"], check=True, stdout=subprocess.DEVNULL)
 
 
 def main(folder: str) -> None:
-    words = [sys.executable, "-m", "lycosa", "ui", folder, "--port", "0", "--no-browser"]
+    prepare(Path(folder))
+    words = [*LYCOSA, "ui", folder, "--port", "0", "--no-browser"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server, sync_playwright() as playwright:
         try:
             address = re.search(r"http://\S+", server.stderr.readline())[0]
@@ -45,10 +74,12 @@ def main(folder: str) -> None:
             for name, path in PATHS.items():
                 page.goto(base + path)
                 page.screenshot(path=HERE / f"screen-{name}.png")
-            page.goto(base + PATHS["search"])
-            page.click("a.item")
-            page.wait_for_load_state("load")
-            page.screenshot(path=HERE / "screen-page.png")
+            for name, path, link in (("page", "search", "a.item"), ("versions", "refresh", "text=what changed")):
+                page.goto(base + PATHS[path])
+                page.click(link)
+                page.wait_for_url(f"**/{name}?**")
+                page.wait_for_load_state("load")
+                page.screenshot(path=HERE / f"screen-{name}.png")
             browser.close()
         finally:
             server.terminate()

@@ -10,6 +10,7 @@ import pytest
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.studies.interest_locality import (
     InterestLocality,
+    _return_rows,
     hits_of_holders,
     hits_of_provider,
     permute_providers,
@@ -65,6 +66,14 @@ def test_coming_back_by_choice_is_told_from_coming_back_by_chance() -> None:
     by_chance = permuted_returns(faithful, np.zeros(200, np.int64), [1, 9], seed=1)
     assert return_probability(times_served(faithful), 1)[1].mean() == 1.0
     assert np.nanmax(by_chance[:, 0]) < 0.9 and np.isnan(by_chance[:, 1]).all()  # nobody was served nine times
+
+
+def test_permutations_in_which_nobody_was_served_so_often_are_no_evidence_against_chance() -> None:
+    by_chance = np.array([[np.nan, 0.5], [np.nan, 0.1], [np.nan, np.nan]])
+    shares = np.zeros(30), np.full(30, 0.4)
+    none, some = _return_rows(dict(enumerate(shares, 1)), by_chance)
+    assert (none["by_chance"], none["p"]) == (None, 1.0)
+    assert (some["by_chance"], some["p"]) == (0.3, 0.75)
 
 
 def test_only_those_who_ask_often_are_judged() -> None:

@@ -95,6 +95,12 @@ def test_the_characters_that_mark_links_cannot_be_forged() -> None:
     assert page.text[page.links[0].position :].startswith("two")
 
 
+@pytest.mark.parametrize("forged", ["&#2a", "&#2", "&#&#2;2;", "&#x2g", "&#\x022;"])
+def test_references_to_the_mark_move_no_link(forged: str) -> None:
+    page = parsed(f"<p>{forged} intro words here <a href=/x>foo</a> and <a href=/y>bar</a>")
+    assert [page.text[link.position :].split()[0] for link in page.links] == ["foo", "bar"]
+
+
 def test_a_link_that_holds_a_table_of_links() -> None:
     page = parsed("<a href=/1>out<table><td><a href=/2>in</a></td></table>rest</a>")
     assert {link.target[-1] for link in page.links} == {"1", "2"}

@@ -109,6 +109,14 @@ def test_code_is_taken_literally(text):
     assert len([token for token in tokens(markdown) if token.type == "code_inline"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "named"), [("dataviewjs", ""), ("templater-js", ""), ("C#", "C#"), ("python", "python")]
+)
+def test_a_code_block_names_no_language_that_note_taking_programs_run(name, named):
+    page = f'<pre class="language-{name}">x</pre><pre><code class="lang-{name}">y</code></pre>'
+    assert markdown_of(page, Url("http://a.example/")) == f"```{named}\nx\n```\n\n```{named}\ny\n```"
+
+
 def test_the_parts_of_a_page():
     page = """<title>T</title><nav>Menu</nav><main><h1>Bees <em>now</em></h1>
     <p>A <b>bold</b> claim, <a href="../x?a=1&amp;b=2">see</a> <code>a_b</code>.<br>Next line.</p>

@@ -191,6 +191,46 @@ def test_what_a_page_forbids_robots_holds_on_a_large_page_too(markup: list[str],
     assert _forbids(small) - held <= {link.target for link in small.links} - followed
 
 
+LONG_REFERENCE = f"&#{'1' * 5000};"  # which Python refuses to make a number of
+UNCERTAIN = "<svg></x><style>"  # from here on, nobody knows what is markup
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<math><annotation-xml encoding='{LONG_REFERENCE}'>",
+        f"{UNCERTAIN}{LONG_REFERENCE}",
+        f"{UNCERTAIN}<meta name='{LONG_REFERENCE[:1500]}'>",
+    ],
+)
+def test_a_reference_of_thousands_of_digits_hides_nothing_and_ends_nothing(html: str) -> None:
+    parsed = parse_html(f"{LARGE}{html}<meta name=robots content='no&#{'0' * 5000}105;ndex'>", Url("http://a.example/"))
+    assert "noindex" in parsed.robots
+
+
+@pytest.mark.parametrize("attribute", [f"data-x='{'x' * 3000}'", "x" * 3000, "/" * 3000])
+def test_a_long_meta_forbids_what_it_says_where_nobody_knows_what_is_markup(attribute: str) -> None:
+    page = f"{UNCERTAIN}<meta {attribute} name=robots content=noindex>"
+    small, large = (parse_html(html, Url("http://site.example/")) for html in (page, LARGE + page))
+    assert "noindex" in small.robots and "noindex" in large.robots
+
+
+@pytest.mark.parametrize("length", [100, 5_000, 50_000])
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "<meta/name=robots content='{}, noindex'>",
+        "<meta/name='robots{}' content=noindex>",
+        "<meta/name='ro&#{}98;ots' content=noindex>",
+        "<a/href=/x rel='{} nofollow'>x</a>",
+    ],
+)
+def test_what_forbids_may_be_of_any_length(tag: str, length: int) -> None:
+    html = tag.format(("0" if "&#" in tag else " ") * length)
+    small, large = _both(html)
+    assert _forbids(small) and _forbids(large) == _forbids(small)
+
+
 @pytest.mark.parametrize("before", ["<keygen>", "<object></object>", "<input>", "<table><tr><td>", "<embed>", ""])
 def test_frames_on_a_large_page_hide_nothing(before: str) -> None:
     """Whether a <frameset> replaces the body depends on elements that the scan drops."""

@@ -81,6 +81,21 @@ def page_in(session: Session, url: Url) -> Page:
     return page
 
 
+def test_a_page_that_was_scored_ahead_is_scored_again_if_the_judge_is_another_one(crawled: Path) -> None:
+    with opened(crawled, **by_examples(crawled)) as session:
+        trainer, _ = learnt(session)
+        page, other = page_in(session, GOOD[0]), page_in(session, BAD[0])
+        expected = trainer.relevance(page)
+        trainer.score_ahead(page)
+        trainer.score_ahead(other)
+        assert trainer.relevance(page) == expected
+        listing(crawled / "good.txt", GOOD[:2])
+        trainer.learn_labels("fewer examples")
+        now = trainer.relevance(other)
+        assert now == trainer.relevance(other) == trainer.relevance(page_in(session, BAD[0]))
+        assert trainer.relevance(page) != expected
+
+
 def good_page(session: Session) -> Page:
     return page_in(session, next(url for url in GOOD if session.pages.page(url)))
 

@@ -45,6 +45,8 @@ GETS = {  # every route that is read, with parameters
     "/api/collections/{name}/search": "/api/collections/bees/search?q=honey",
     "/api/collections/{name}/page": f"/api/collections/bees/page?url={PAGE}",
     "/api/collections/{name}/frontier": "/api/collections/bees/frontier",
+    "/api/collections/{name}/crawl": "/api/collections/bees/crawl",
+    "/api/collections/{name}/teach": "/api/collections/bees/teach",
     "/api/collections/{name}/refresh": "/api/collections/few/refresh",
     "/api/collections/{name}/versions": f"/api/collections/few/versions?url={PAGE}",
     "/api/collections/{name}/neighbours": f"/api/collections/bees/neighbours?url={PAGE}",

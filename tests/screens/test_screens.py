@@ -6,15 +6,18 @@ from errno import EACCES
 from pathlib import Path
 from shutil import copytree
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawling import PATIENCE, collection, lycosa
+from lycosa.run.reasons import Factor
 from lycosa.run.topic import read_labels
-from lycosa.screens import overviews
+from lycosa.screens import charts, overviews
 from lycosa.screens.library import Library, NoSuchCollectionError
+from lycosa.screens.page import PathStep
 from lycosa.screens.search import SearchView
 from lycosa.vocabulary.errors import UsageError
 from screens.serving import Browser, folder_of_collections
@@ -130,6 +133,41 @@ def test_a_page_tells_the_way_that_led_to_it(browser):
     assert browser.get("/c/bees/page?url=nonsense").status_code == 400
 
 
+def _steps(count):
+    factor = Factor("words", -1.5, "<b>words</b>")
+    seed = PathStep("http://a.example/", "<script>0</script>", is_stored=True, relevance=0.9)
+    return [seed] + [
+        PathStep(f"http://a.example/{number}", f"page {number}", True, 0.1, None, 0.25, number, "a & b", "", [factor])
+        for number in range(1, count)
+    ]
+
+
+def test_the_path_to_a_page_is_a_graph_with_the_parts_of_each_score():
+    graph = ElementTree.fromstring(charts.path_graph(_steps(3)))
+    texts = ["".join(each.itertext()) for each in graph.iter("text")]
+    assert texts == [
+        "0.90",
+        "<script>0</script>",
+        "a & b",
+        "0.250",
+        "0.10",
+        "page 1",
+        "a & b",
+        "0.250",
+        "0.10",
+        "page 2",
+    ]
+    assert len(graph.findall(".//circle")) == 3
+    assert [each.findtext("title") for each in graph.iter("rect")] == ["-1.50 <b>words</b>"] * 2
+    assert charts.path_graph(_steps(1)) == ""
+
+
+def test_a_long_path_is_drawn_with_its_beginning_and_its_end():
+    texts = [each.text for each in ElementTree.fromstring(charts.path_graph(_steps(40))).iter("text")]
+    shown = [text for text in texts if (text and text.startswith("page")) or text == "28 more"]
+    assert shown == ["page 1", "page 2", "28 more", *(f"page {number}" for number in range(31, 40))]
+
+
 def test_the_frontier_comes_best_first_and_by_host(browser):
     found = browser.get("/api/collections/bees/frontier").json()
     scores = [each["priority"] for each in found["waiting"]]
@@ -195,7 +233,7 @@ def test_a_client_made_from_the_description_gets_what_it_describes(browser):
                 answer.json(), operation["responses"]["200"]["content"]["application/json"]["schema"], described
             )
             asked += 1
-    assert asked == 13
+    assert asked == 15
     assert browser.get("/api/collections/nothing").json() == {"error": "there is no such collection here"}
 
 

@@ -18,9 +18,11 @@ from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import is_made_here
+from lycosa.screens import learning
 from lycosa.screens.frontier import frontier_view
+from lycosa.screens.learning import learn
 from lycosa.screens.teaching import BATCH, TeachingQueue
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Host, Url
 from screens.serving import Browser
 from sessions import crawl, opened
@@ -156,6 +158,18 @@ def test_waiting_links_that_changed_sides_are_counted_as_the_catalog_has_them(tm
     assert change.waiting_rose + change.waiting_fell > 0
 
 
+def test_why_nothing_could_be_learnt_is_said(copied, monkeypatch):
+    recipe = copied / "bees" / "lycosa.toml"
+    recipe.write_text(recipe.read_text().replace("examples =", 'keywords = ["hive"]\n# examples ='))
+    with pytest.raises(UsageError, match="the recipe's topic is a rule"):
+        learn(copied / "bees", {Url(HOME): True})
+    with pytest.raises(LycosaError, match="missing"):
+        learn(copied / "missing", {})
+    monkeypatch.setattr(learning, "__name__", "no_such_module")
+    with pytest.raises(LycosaError, match=r"the model could not be trained: .*No module named no_such_module"):
+        learn(copied / "bees", {})
+
+
 def test_undoing_an_answer_leaves_what_was_blocked_since(copied):
     folder = copied / "bees"
     queue = TeachingQueue(folder, random=Random(0))
@@ -214,6 +228,7 @@ def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
         "seeds": HOME,
         "hosts": "text.example bees.example",
         "languages": "en",
+        "pages": "1234",
         "function": "os:system",
         "cookies": "secret.txt",
         "allow_private": "1",
@@ -224,5 +239,7 @@ def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
     assert recipe.topic.text == "honey bees"
     assert recipe.topic.function == recipe.requests.cookies == recipe.requests.proxy == ""
     assert recipe.scope.hosts == ("text.example", "bees.example")
+    assert recipe.stop.pages == 1234
     assert is_made_here(copied / "made")
+    assert 'value="1234"' in browser.get("/c/made/crawl").text
     assert browser.get("/c/made/crawl").status_code == 200

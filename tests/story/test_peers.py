@@ -22,6 +22,7 @@ from lycosa_peers.cli.client import allows_private_addresses
 from lycosa_peers.control import SOCKET_FILE
 from lycosa_peers.peer_folder import PeerFolder
 from processes import Process
+from screens.serving import Browser
 from worlds import html
 
 pytestmark = pytest.mark.peers
@@ -126,6 +127,20 @@ def test_friends_find_what_only_one_of_them_has_and_do_without_one_who_is_gone(c
         shown = done("peer", "show", bees, "--json").json
         assert shown["is_running"]
         assert shown["name"] == first.name
+
+
+def test_the_screen_of_a_collection_shows_its_peers_and_what_they_answer(crawled):
+    bees, ships, browser = crawled / "bees", crawled / "ships", Browser(crawled)
+    with Serving(bees) as first, Serving(ships, join=first) as second:
+        wait_until(lambda: has_neighbours(bees, 1))
+        shown = browser.get("/c/bees/peers").text
+        assert all(text in shown for text in (first.name, first.place, second.name, "running"))
+        answers = browser.post("/c/bees/peers", {"q": "harbour"}).text.partition("<h2>Answers</h2>")[2]
+        assert f"answered by {second.name}" in answers
+        assert 'href="http://ships.example/harbour"' in answers
+        at_home = browser.post("/c/bees/peers", {"q": "honey"}).text.partition("<h2>Answers</h2>")[2]
+        assert "/c/bees/page?url=http%3A//bees.example/honey" in at_home
+    assert "Peers can be asked while" in browser.get("/c/bees/peers").text
 
 
 def test_a_page_is_taken_with_where_it_came_from(crawled, tmp_path):

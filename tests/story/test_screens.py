@@ -71,10 +71,15 @@ def page(chromium, served):
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     page.goto(served[1])
-    page.wait_for_selector("ul.cards")
-    page.wait_for_load_state()  # keys work once the script has run
+    _wait_for_screen(page, "ul.cards")
     yield page
     context.close()
+
+
+def _wait_for_screen(page, selector):
+    """Waits for a screen that has such an element, and for its script: from then on keys do what they say."""
+    page.wait_for_selector(selector)
+    page.wait_for_load_state()
 
 
 def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
@@ -83,17 +88,17 @@ def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.wait_for_selector("svg.chart")
+    _wait_for_screen(page, "svg.chart")
     page.keyboard.press("/")
     page.keyboard.type("hives")
     page.keyboard.press("Enter")
-    page.wait_for_selector("ol.hits a.item")
+    _wait_for_screen(page, "ol.hits a.item")
     page.keyboard.press("Control+A")
     page.keyboard.type("percen")  # a word that is being typed
     page.wait_for_selector("ol.hits:not(:has(li + li)) a.item")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_selector("ol.way li.here")
+    _wait_for_screen(page, "ol.way li.here")
     assert page.locator("ol.way > li").count() == 2
     assert page.locator("ul.factors").count() == 1
     page.keyboard.press("y")
@@ -104,13 +109,20 @@ def test_a_page_is_found_read_and_judged_by_the_keyboard(served, page):
     assert [each for each in complaints if not each.startswith("Blocked script execution")] == []  # of the stored copy
 
 
-@pytest.mark.parametrize("width", [360, 1440])
+TAB_IN_VIEW = """() => [...document.querySelectorAll(".bar nav [aria-current]")].every((tab) => {
+  const box = tab.getBoundingClientRect();
+  return box.left >= 0 && box.right <= innerWidth;
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_no_screen_is_wider_than_the_window(served, page, width):
     base = served[1].partition("/?")[0]
     page.set_viewport_size({"width": width, "height": 800})
     for path in SCREENS:
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(TAB_IN_VIEW), path
 
 
 LACKING = """() => {
@@ -185,8 +197,8 @@ def test_a_stored_page_runs_nothing_and_asks_nobody(served, page):
     framed.locator("h1").wait_for()
     framed.get_by_text("x", exact=True).first.click()  # its link is javascript:
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None  # an origin of its own
-    framed.locator(f"a[href^='{HOME}more']").click()  # the policy of the screen keeps the frame from going there
-    page.wait_for_timeout(300)
+    with page.expect_console_message(lambda message: "frame-src" in message.text):
+        framed.locator(f"a[href^='{HOME}more']").click()  # the policy of the screen keeps the frame from going there
     page.goto(stored)
     assert page.evaluate("self.origin") == "null"
     assert dialogs == []
@@ -213,6 +225,22 @@ class _Evil(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def test_a_result_that_is_pressed_while_others_arrive_is_opened(served, page):
+    held = []
+    page.goto(f"{served[1].partition('/?')[0]}/c/bees/search?q=honey")
+    page.route("**/search?*part=1*", lambda route: held.append(route))
+    with page.expect_request("**/search?*part=1*"):
+        page.fill("[name=q]", "percent")
+    wait_until(lambda: page.evaluate("true") and held)
+    page.hover("ol.hits a.item >> nth=0")
+    page.mouse.down()
+    with page.expect_response("**/search?*part=1*") as answered:
+        held[0].continue_()
+    answered.value.finished()
+    page.mouse.up()
+    page.wait_for_selector("ol.way li.here")
 
 
 STUBBED_EVENTS = "window.EventSource = class { constructor() { window.source = this; } close() {} };"
@@ -287,14 +315,17 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.fill("[name=name]", "bees")
         page.click("form.form button")
         assert "what is it about?" in page.inner_text("[role=alert]")
-        page.fill("[name=examples]", "\n".join(good))
+        page.fill("[name=examples]", good[0])
+        file = {"name": "good.txt", "mimeType": "text/plain", "buffer": "\n".join(good[1:]).encode()}
+        page.set_input_files("[data-into=examples]", file)
+        wait_until(lambda: page.input_value("[name=examples]") == "\n".join(good))
         page.click("form.form button")
         page.wait_for_selector("[name=pages]")
         _crawl_on_when_the_harvest_dries_up(tmp_path / "bees")
         page.fill("[name=pages]", "100000")
         page.click("[value=start]")
         page.wait_for_selector("#live [value=pause]")
-        page.wait_for_selector("#live svg.chart")  # drawn anew by events, and never loaded again
+        _wait_for_screen(page, "#live svg.chart")  # drawn anew by events, and never loaded again
         page.keyboard.press("p")
         page.click("#live [value=resume]")
         _press_slowly(page, "#live [value=pause]")

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.vocabulary.records import Outcome, Url
-from lycosa.web.outcomes import Classification, Headers, classify, looks_like_html, seconds_to_wait
+from lycosa.web.outcomes import (
+    Classification,
+    Headers,
+    classify,
+    looks_like_html,
+    outcome_in_words,
+    seconds_to_wait,
+)
 
 URL = Url("http://a.example/x/y")
 
@@ -118,3 +125,15 @@ def test_no_response_makes_it_fail(status: int, headers: Headers, start: bytes) 
     found = classify(URL, status, "", headers, now=0.0, start=start)
     assert (found.location is not None) == (found.outcome is Outcome.MOVED)
     assert (found.host_not_before is not None) == (found.outcome is Outcome.BUSY)
+
+
+@pytest.mark.parametrize("status", [204, 300])
+def test_an_answer_that_is_no_page_is_not_called_a_file_of_another_type(status: int) -> None:
+    answer = classify(URL, status, "Something", (), now=0.0)
+    assert outcome_in_words(answer.outcome, status, answer.detail) == f"not a page ({status})"
+
+
+def test_a_redirect_to_nowhere_says_where_it_leads() -> None:
+    answer = classify(URL, 302, "Found", (("location", "javascript:x"),), now=0.0)
+    words = outcome_in_words(answer.outcome, 302, answer.detail)
+    assert words == "no usable answer (302): leads nowhere: 'javascript:x'"

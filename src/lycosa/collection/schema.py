@@ -17,6 +17,7 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import quoted
 
+# The statements of a migration never change: those of stored catalogs are compared with them.
 VERSION_1 = """
 CREATE TABLE pages (
     number INTEGER PRIMARY KEY,  -- order of arrival
@@ -61,13 +62,8 @@ CREATE TABLE links (
     rel TEXT NOT NULL,
     PRIMARY KEY (source, rank)
 ) WITHOUT ROWID;
-CREATE TABLE skips (
-    key INTEGER NOT NULL,  -- 64-bit hash of the URL
-    url TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    found_on TEXT,
-    at REAL NOT NULL
-);
+-- key: 64-bit hash of the URL
+CREATE TABLE skips (key INTEGER NOT NULL, url TEXT NOT NULL, reason TEXT NOT NULL, found_on TEXT, at REAL NOT NULL);
 CREATE UNIQUE INDEX skips_by_key ON skips (key);
 CREATE TABLE runs (
     at REAL NOT NULL,

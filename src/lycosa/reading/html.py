@@ -29,7 +29,7 @@ INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes
 # Inserted before each link, so that one pass over the tree gives the text and the offset of every link. This control
 # character has no use in text and, unlike private-use ones, does not widen a string of one-byte characters.
 _MARK = "\x02"
-_mark_reference = re.compile("&#[xX]?0*+2(?![0-9A-Fa-f]);?")
+_mark_reference = re.compile("&#(?:0*+2(?![0-9])|[xX]0*+2(?![0-9A-Fa-f]));?")
 _runs_script = re.compile("<script(?![^>]{0,200}json)", re.IGNORECASE)  # JSON is data
 _refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
 
@@ -44,7 +44,7 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
-    links_beyond: int = 0  # number of links beyond the limit
+    links_beyond: int = 0  # number of hrefs beyond the limit, not resolved: some may be repetitions
     needs_script: bool = False  # hardly any text or links, but scripts
 
 
@@ -114,7 +114,8 @@ def _strip_marks(marked_text: str) -> str:
 
 def _strip_marks_and_references(html: str) -> str:
     html = _strip_marks(html)
-    return _mark_reference.sub("", html) if "&#" in html else html
+    # A blank: if it were removed, what is around it could become a reference.
+    return _mark_reference.sub(" ", html) if "&#" in html else html
 
 
 def _lower_case_value(attributes: Mapping[str, str | None], name: str) -> str:

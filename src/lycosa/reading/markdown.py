@@ -24,6 +24,14 @@ _MAX_TARGETS = 2_000_000  # characters of all link targets of a page
 _BREAK = "\x00"  # a forced line break while a paragraph is built; pages cannot contain one, see CONTROLS
 _BACKTICKS = re.compile(r"`+")
 _CODE_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9+#-]{1,20})(?:\s|$)")
+_CODE_LANGUAGES = name_set(  # only these are named: note-taking programs run blocks of others, such as "dataviewjs"
+    "ada asm awk bash basic c c# c++ clojure cmake cobol console cpp cs csharp css csv d dart diff docker dockerfile "
+    "elixir elm erlang f# fortran fsharp go graphql groovy haskell hcl html http ini java javascript jl js json jsx "
+    "julia kotlin latex less lisp lua makefile markdown matlab md nginx nim objective-c objectivec ocaml octave pascal "
+    "perl php plaintext powershell prolog protobuf ps1 py python r rb rs ruby rust sass scala scheme scss sh shell "
+    "smalltalk solidity sparql sql svelte swift tcl tex text toml ts tsx turtle txt typescript verilog vhdl vim vue "
+    "wasm xml yaml yml zig zsh"
+)
 
 _SKIPPED_TAGS = frozenset((*INVISIBLE_TAGS, *BOILERPLATE_TAGS, "button", "head", "input", "select", "svg", "textarea"))
 _BLOCK_TAGS = name_set(
@@ -287,5 +295,6 @@ def _code_block(node: LexborNode) -> str:
     inner = node.css_first("code")
     classes: Iterable[str] = (each.attributes.get("class") or "" for each in (node, inner) if each is not None)
     language = next((match[1] for value in classes if (match := _CODE_LANGUAGE.search(value))), "")
+    language = language if language.lower() in _CODE_LANGUAGES else ""
     fence = "`" * max(3, _longest_backtick_run(lines) + 1)
     return f"{fence}{language}\n{lines}\n{fence}"

@@ -17,8 +17,9 @@ and its frames become <iframe>, which may be anywhere.
 import re
 from collections.abc import Generator, Iterator
 from enum import Enum
-from html import unescape
 from typing import NamedTuple
+
+from lycosa.vocabulary.text import unescaped
 
 # Regular expressions for text that looks like markup but is not: comments, and raw-text elements. Each matches in
 # linear time, up to the end of the text if nothing closes the construct.
@@ -315,7 +316,7 @@ class _ForeignContent:
             root = "svg" if inner.name == "annotation-xml" and name == "svg" else inner.root
             is_point = name in _INTEGRATION_POINTS[root]
             if root == "math" and name == "annotation-xml":
-                is_point = unescape(_attributes(tag).get("encoding", "")).lower() in _HTML_ENCODINGS
+                is_point = unescaped(_attributes(tag).get("encoding", "")).lower() in _HTML_ENCODINGS
             if not _is_self_closing(tag):
                 self._open.append(
                     _Element(name, _ElementType.INTEGRATION_POINT if is_point else _ElementType.FOREIGN, root)
@@ -359,13 +360,17 @@ def _is_self_closing(tag: re.Match[str]) -> bool:
 
 
 def _possible_directives(html: str) -> Iterator[str]:
-    """The robots directives in the rest of a page, if everything that looks like a tag were one."""
+    """The robots directives in the rest of a page, if everything that looks like a tag were one; a <meta> that is too
+    long to be read forbids everything."""
     for match in _META.finditer(html):
-        tag = _FOREIGN_MARKUP.match(html, match.start(), match.end() + _MAX_META_LENGTH)
+        limit = match.end() + _MAX_META_LENGTH
+        tag = _FOREIGN_MARKUP.match(html, match.start(), limit)
         attributes = _attributes(tag) if tag is not None else {}
-        if unescape(attributes.get("name", "")).strip().lower() in ROBOTS_NAMES:
+        if tag is not None and tag["end"] == "" and tag.end() == limit:
+            yield '<meta name="robots" content="noindex,nofollow">'
+        elif unescaped(attributes.get("name", "")).strip().lower() in ROBOTS_NAMES:
             yield f'<meta name="robots" content="{_unquoted(attributes.get("content", ""))}">'
-    if "nofollow" in unescape(html).lower():
+    if "nofollow" in unescaped(html).lower():
         yield '<meta name="robots" content="nofollow">'
 
 
@@ -385,7 +390,7 @@ def _simplified(tag: re.Match[str], name: str) -> str:
         return f"<{name}{plain}"
     attributes: dict[str, str] = {}
     for key, value in _ATTRIBUTE.findall(tag["attributes"]):
-        if len(key) <= _MAX_NAME_LENGTH and (key := key.lower()) in _READ_ATTRIBUTES and len(value) <= MAX_HREF + 2:
+        if len(key) <= _MAX_NAME_LENGTH and (key := key.lower()) in _READ_ATTRIBUTES:
             attributes.setdefault(key, value)
     attributes_text = "".join(f' {key}="{_unquoted(value)}"' for key, value in attributes.items())
     return f"<{name}{attributes_text}>"

@@ -82,7 +82,7 @@ _EXCLUDED_CODES = np.append(  # with a sentinel, so that every result of `search
 _EXCLUDED_STEMS = dict.fromkeys(_EXCLUDED, "")
 _NO_STEM, _NO_STEM_CODE = SEPARATOR, SEPARATOR_CODE  # stands for the stem of a word without a term: never a word
 _NO_TERM = np.uint64(0)
-_SLOT_BITS = 17  # of the tables of `Terms`: the logarithm of their size
+_SLOT_BITS = 16  # of the tables of `Terms`: the logarithm of their size; larger ones do not fit into the L2 cache
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
 _MOVED_SLOT_MASK = np.uint64((1 << _SLOT_BITS) - 1)
 
@@ -204,7 +204,7 @@ def _is_too_long(word: str) -> bool:
     return len(word) > MAX_WORD_LENGTH // 4 and len(word.encode()) > MAX_WORD_LENGTH
 
 
-@lru_cache(maxsize=8)  # 4 MB each
+@lru_cache(maxsize=8)  # 2 MB each
 def terms_for(algorithm: str) -> Terms:
     """The `Terms` of an algorithm, with a cache shared by all pages."""
     return Terms(algorithm)

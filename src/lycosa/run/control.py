@@ -169,7 +169,7 @@ class CrawlControl:
                 learnt = self._trainer.learn_labels("labels were taken back") if command.action == "label" else None
                 reply = CrawlReply(undone=str(command), learnt=learnt)
             case "status":
-                reply = CrawlReply(status=self._status())
+                return CrawlReply(status=self._status())  # asked every second by open screens; it changes nothing
         session.state.apply_steering()
         status.woken.set()
         return reply

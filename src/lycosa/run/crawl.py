@@ -1,6 +1,7 @@
 """A complete crawl: concurrent fetches around `lycosa.loop`, within a budget."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ NOTHING_LEFT = "nothing is left to fetch"  # stop reason of a crawl that followe
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _MAX_STEPS = 8  # steps of the loop in a row, before the event loop serves sockets and signals
 _MAX_READ_AHEAD = 16  # pages
+_MAX_READ_AHEAD_SECONDS = 0.05  # of processor time, after which no further one is parsed: sockets wait
 _MAX_MIRRORS = 3  # copies of a text on the hosts of one site whose links are followed
 # The same on all sites. A link farm would need a hundred registered domains to use this up before the original is
 # found, and even widely mirrored pages are on fewer; without a bound, every further domain would be followed.
@@ -160,6 +162,7 @@ class Assessor:
     follow_copies: whether to follow the links of every copy of a page. By default, only those of the first few copies
         on other hosts of each site are followed, and only 300 in all, as a mirror may be found before the original.
     memory: the stored versions of pages that are fetched again.
+    score_ahead: called with pages that are parsed before they are assessed, so that `judge` may score them.
 
     Pages may be parsed before they are assessed: to parse several in a row takes less time than each in its turn, as
     code and tables stay in the caches of the processor.
@@ -173,16 +176,21 @@ class Assessor:
     memory: Memory | None = None
     keep_noindex: bool = False
     follow_copies: bool = False
+    score_ahead: Callable[[Page], None] = lambda page: None
     # By the id of their fetches.
     _read_ahead: dict[int, tuple[Fetch, Page | None]] = field(default_factory=dict, init=False, repr=False)
 
     def read_ahead(self, completed: Iterable[tuple[Candidate, Fetch]]) -> None:
         """Parses the pages of fetches that will be assessed next, unless the first of them is parsed already."""
+        until = time.thread_time() + _MAX_READ_AHEAD_SECONDS
         for candidate, fetch in completed:
-            if id(fetch) in self._read_ahead:
+            if id(fetch) in self._read_ahead or time.thread_time() > until:
                 return
             if fetch.outcome is Outcome.OK and candidate.lane != REFRESH:
-                self._read_ahead[id(fetch)] = (fetch, self.read(fetch))
+                page = self.read(fetch)
+                if page is not None:
+                    self.score_ahead(page)
+                self._read_ahead[id(fetch)] = (fetch, page)
 
     def __call__(self, candidate: Candidate, fetch: Fetch) -> Visit:
         if self.memory is not None and candidate.lane == REFRESH:

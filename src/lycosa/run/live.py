@@ -341,7 +341,12 @@ class LiveRun:
         session = self._session
         return Crawl(
             web=web,
-            assess=session.assessor(self._topic, self._standing if self._standing.model else None, memory),
+            assess=session.assessor(
+                self._topic,
+                self._standing if self._standing.model else None,
+                memory,
+                score_ahead=self._topic.score_ahead,
+            ),
             loop=session.loop,
             clock=session.clock,
             status=session.status,

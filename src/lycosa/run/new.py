@@ -31,6 +31,7 @@ def new_collection(
     in_links: Path | None = None,
     traffic: Path | None = None,
     scope: Scope = Scope(),
+    pages: int | None = None,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Creates the folder and returns the path of its recipe; arguments are checked before anything is written.
@@ -39,6 +40,7 @@ def new_collection(
     themselves; in-links and traffic are tables from which the importance of pages is learned.
 
     scope: the scope of every crawl of the collection; must be valid.
+    pages: the size of the collection at which crawls stop; None for no limit.
     notify: called with notes on how input was interpreted, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -74,7 +76,7 @@ def new_collection(
             "in_links": _copy_table(folder, "in-links.csv", in_links),
             "traffic": _copy_table(folder, "traffic.csv", traffic),
         }
-        text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables})
+        text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables, "pages": pages or 0})
         write_file(folder / FILE_NAME, text)
         record_made_here(folder)  # so that its recipe is trusted
     except OSError as error:
@@ -140,7 +142,7 @@ def _copy_table(folder: Path, name: str, table: Path | None) -> str:
     return copy
 
 
-def _uncomment_keys(text: str, values: Mapping[str, str | bool | list[str]]) -> str:
+def _uncomment_keys(text: str, values: Mapping[str, str | bool | int | list[str]]) -> str:
     """The recipe with commented-out lines replaced by assignments for the keys that have a value."""
     lines = {f"# {key} ": f"{key} = {toml_value(value)}" for key, value in values.items() if value}
 

@@ -25,7 +25,7 @@ from lycosa.reading import Reader
 from lycosa.recipe import Recipe, read_seeds
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Page, Url
 
 from .archive_replay import replay_archive
 from .checkpoints import CheckpointSchedule
@@ -204,7 +204,12 @@ class Session:
         return self.state.frontier
 
     def assessor(
-        self, judge: Relevance | None, standing: Standing | None = None, memory: Memory | None = None
+        self,
+        judge: Relevance | None,
+        standing: Standing | None = None,
+        memory: Memory | None = None,
+        *,
+        score_ahead: Callable[[Page], None] = lambda page: None,
     ) -> Assessor:
         """An assessor with the settings of this collection."""
         return Assessor(
@@ -216,6 +221,7 @@ class Session:
             memory=memory,
             keep_noindex=self.recipe.scope.keep_noindex or self._earlier_runs_kept_noindex(),
             follow_copies=self.recipe.traps.follow_copies,
+            score_ahead=score_ahead,
         )
 
     def _earlier_runs_kept_noindex(self) -> bool:

@@ -65,14 +65,22 @@ class TopicTrainer:
         self._session = session
         self._standing = standing
         self._judge: Relevance | None = None
+        self._scored_ahead: dict[int, tuple[Page, LinearModel, float]] = {}  # by the id of each page
         self._crawled = _CrawledPages(session)
+        self._declined_rounds = 0  # the number of sizes of `RETRAIN_AT` at which no training was due
         is_new = session.collection.archive.position() is None and type(session.loop.strategy) in LINK_ONLY_STRATEGIES
         self._history = FirstVisits() if is_new else None
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the current judge."""
         assert self._judge is not None
-        return self._judge.relevance(page)
+        _, judge, relevance = self._scored_ahead.pop(id(page), (page, None, 0.0))
+        return relevance if judge is self._judge else self._judge.relevance(page)
+
+    def score_ahead(self, page: Page) -> None:
+        """Computes what `relevance` will return for a page, unless the judge is another one by then."""
+        if isinstance(self._judge, LinearModel):  # others may run code of the user
+            self._scored_ahead[id(page)] = (page, self._judge, self._judge.relevance(page))
 
     def observe(self, visit: Visit) -> None:
         """Remembers a stored page for training."""
@@ -240,11 +248,12 @@ class TopicTrainer:
         if not topic.uses_background_negatives:
             return
         rounds_due = bisect_right(RETRAIN_AT, pages)
-        if topic.rounds < rounds_due and (
-            self._supports_rejudge()
-            or any(RETRAIN_AT[round_number] in RERANK_AT for round_number in range(topic.rounds, rounds_due))
-        ):
+        if topic.rounds >= rounds_due or rounds_due == self._declined_rounds:
+            return
+        if self._supports_rejudge() or not RERANK_AT.isdisjoint(RETRAIN_AT[topic.rounds : rounds_due]):
             self._train_on_crawl()
+        else:
+            self._declined_rounds = rounds_due  # until the next size is reached
 
     def finish(self) -> None:
         """Scores the pages of a short crawl again at its end, with a model trained on all of it.

@@ -25,7 +25,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from lycosa import __version__
-from lycosa.run.control import label_pages
 from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
@@ -37,6 +36,7 @@ from .comparison import ComparedPart, Comparison, Comparisons
 from .crawls import Crawls, steer_urls
 from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
 from .frontier import FrontierView, frontier_view
+from .learning import learn
 from .library import Library, NoSuchCollectionError
 from .lines import checked_url
 from .neighbours import neighbours_view
@@ -103,6 +103,8 @@ def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls:
         Route("/api/collections/{name}/versions", screens.api_versions),
         Route("/api/collections/{name}/neighbours", screens.api_neighbours),
         Route("/api/collections/{name}/frontier", screens.api_frontier),
+        Route("/api/collections/{name}/crawl", screens.api_crawl),
+        Route("/api/collections/{name}/teach", screens.api_teach),
         Route("/api/collections/{name}/refresh", screens.api_refresh),
         Route("/api/compare", screens.api_compare),
         Route("/api/maps", screens.api_atlases),
@@ -160,6 +162,7 @@ class Screens:
             "harvest_chart": charts.harvest_chart,
             "harvest_comparison": charts.harvest_comparison,
             "factor_bars": charts.factor_bars,
+            "path_graph": charts.path_graph,
             "overlap_bar": charts.overlap_bar,
             "version": __version__,
             "root": library.root.name,
@@ -396,6 +399,13 @@ class Screens:
     async def api_frontier(self, request: Request) -> Response:
         return _json(await self._frontier(request))
 
+    async def api_crawl(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        return _json(await self._in_thread(self._live, name, self._library.folder(name)))
+
+    async def api_teach(self, request: Request) -> Response:
+        return _json(await self._in_thread(self._queue(self._library.folder(request.path_params["name"])).view))
+
     async def api_versions(self, request: Request) -> Response:
         return _json(await self._versions(request))
 
@@ -560,11 +570,11 @@ class Screens:
             raise UsageError("a label is good or bad")
         url = checked_url(form.get("url", ""))
 
-        def learn() -> int | None:
+        def judged() -> int | None:
             require_trust(folder)
-            return label_pages(folder, {url: label == "good"}, notify=lambda line: None).judged
+            return learn(folder, {url: label == "good"}).judged
 
-        return LabelReply(url, label, await self._in_thread(learn))
+        return LabelReply(url, label, await self._in_thread(judged))
 
 
 _LABEL_MESSAGES = {  # by the effect of a label

@@ -6,10 +6,18 @@ from html import escape
 from markupsafe import Markup
 
 from lycosa.run.reasons import Factor
+from lycosa.vocabulary.records import RELEVANT
+
+from .page import PathStep
 
 _WIDTH, _HEIGHT = 760.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 10.0, 28.0
 _MAX_LOG_ODDS = 3.0  # of a factor; its bar has the full length
+_NODE_WIDTH = 180.0  # of a page and half of the links beside it, in the graph of a path
+_MAX_NODES = 12  # pages of a path that are drawn: the first and the last ones
+_FIRST_NODES = 3
+_MAX_LINK_BARS = 5  # the others are in the list of the path
+_MAX_LABEL = 22  # characters
 
 
 def sparkline(shares: Sequence[float]) -> Markup:
@@ -82,6 +90,63 @@ def overlap_bar(only_first: int, both: int, only_second: int) -> Markup:
         f"<title>{only_first} only in the first, {both} in both, {only_second} only in the second</title>"
         f"{''.join(parts)}</svg>"
     )
+
+
+def path_graph(steps: Sequence[PathStep]) -> Markup:
+    """A path of links as a graph: a circle for each page, with its relevance, and an arrow for each link, with its
+    anchor, the score it had, and the parts of that as bars."""
+    if len(steps) < 2:
+        return Markup("")
+    shown: list[PathStep | None] = list(steps)
+    if len(steps) > _MAX_NODES:
+        shown = [*steps[:_FIRST_NODES], None, *steps[_FIRST_NODES - _MAX_NODES :]]
+    parts = []
+    for index, step in enumerate(shown):
+        x = _NODE_WIDTH * (index + 0.5)
+        if index:
+            parts.append(_link_drawing(x - _NODE_WIDTH, x, step))
+        if step is None:
+            parts.append(f'<text class="more" x="{x:g}" y="78">{len(steps) - _MAX_NODES} more</text>')
+            continue
+        kind = "out" if not step.is_stored else "high" if (step.relevance or 0.0) >= RELEVANT else "low"
+        here = " here" if step is shown[-1] else ""
+        relevance = "–" if step.relevance is None else f"{step.relevance:.2f}"
+        name = step.title or step.url.partition("://")[2]
+        parts.append(
+            f'<g class="page {kind}{here}"><title>{escape(name)}</title><circle cx="{x:g}" cy="74" r="21"/>'
+            f'<text x="{x:g}" y="78">{relevance}</text><text x="{x:g}" y="118">{escape(_shortened(name))}</text></g>'
+        )
+    width = _NODE_WIDTH * len(shown)
+    return Markup(
+        f'<svg class="path" viewBox="0 0 {width:g} 128" width="{width:g}" height="128" role="img">'
+        f"<title>path of {len(steps) - 1} links from {escape(steps[0].url)}</title>{''.join(parts)}</svg>"
+    )
+
+
+def _link_drawing(start: float, end: float, step: PathStep | None) -> str:
+    """The arrow to a page."""
+    line = f'<path class="link" d="M{start + 24:g} 74H{end - 27:g}m-6 -5 6 5 -6 5"/>'
+    if step is None:
+        return line
+    middle = (start + end) / 2
+    drawn = [line, f'<text class="anchor" x="{middle:g}" y="16">{escape(_shortened(step.anchor))}</text>']
+    if step.priority is not None:
+        drawn.append(f'<text x="{middle:g}" y="92">{step.priority:.3f}</text>')
+    factors = [each for each in step.factors if abs(each.log_odds) >= 0.005][:_MAX_LINK_BARS]
+    for index, each in enumerate(factors):
+        length = max(1.0, min(1.0, abs(each.log_odds) / _MAX_LOG_ODDS) * 34)
+        x, kind = (middle, "up") if each.log_odds > 0 else (middle - length, "down")
+        drawn.append(
+            f'<rect class="{kind}" x="{x:.1f}" y="{26 + 8 * index}" width="{length:.1f}" height="6">'
+            f"<title>{each.log_odds:+.2f} {escape(each.words[:120])}</title></rect>"
+        )
+    if factors:
+        drawn.append(f'<line class="grid" x1="{middle:g}" x2="{middle:g}" y1="24" y2="{26 + 8 * len(factors)}"/>')
+    return f'<g class="edge">{"".join(drawn)}</g>'
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_LABEL else f"{text[: _MAX_LABEL - 1]}…"
 
 
 def factor_bars(factors: Sequence[Factor]) -> Markup:

@@ -8,8 +8,9 @@ from lycosa.frontier.admission import Scope
 from lycosa.run.new import new_collection
 from lycosa.run.options import ScopeOptions, scope_with_options
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import visible, whole_number
 
+from .crawls import MAX_PAGES
 from .library import Library
 
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
@@ -32,6 +33,11 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
     for line in seeds:
         if not _is_url(line):
             raise UsageError(f"{visible(line, 80)!r} is no URL to start from; write https://…")
+    pages = None
+    if target := form.get("pages", "").strip():
+        pages = whole_number(target, maximum=MAX_PAGES)
+        if not pages:
+            raise UsageError("the size is a number of pages such as 500, or empty")
     scope: ScopeOptions = {}
     if hosts := form.get("hosts", "").split():
         scope["hosts"] = hosts
@@ -45,6 +51,7 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
         seeds=seeds,
         contact=form.get("contact", "").strip(),
         scope=scope_with_options(Scope(), scope),
+        pages=pages,
     )
     return name
 

@@ -10,11 +10,12 @@ from lycosa import __version__
 from .comparison import Comparison
 from .frontier import FrontierView
 from .neighbours import NeighboursView
-from .overviews import CollectionList, CollectionView
+from .overviews import CollectionList, CollectionView, LiveView
 from .page import PageView
 from .refreshes import KINDS, RefreshView
 from .search import ORDERS, PERIODS, SearchView
 from .studies import StudyList, StudyView
+from .teaching import TeachView
 from .topic_maps import AtlasList, AtlasView
 from .versions import VersionsView
 
@@ -94,6 +95,13 @@ API_ROUTES: dict[str, ApiRoute] = {  # by path
         "What waits to be fetched, the best first.",
         [_NAME, _query("host"), _PAGE],
         FrontierView,
+    ),
+    "/api/collections/{name}/crawl": ApiRoute("crawl", "The progress of the crawl.", [_NAME], LiveView),
+    "/api/collections/{name}/teach": ApiRoute(
+        "teach",
+        "The page to label next, what the last labels changed, and what random pages measure.",
+        [_NAME],
+        TeachView,
     ),
     "/api/collections/{name}/refresh": ApiRoute(
         "refresh",

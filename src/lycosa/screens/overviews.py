@@ -240,6 +240,9 @@ class Overviews:
         process_phase: shown if no crawl reports.
         """
         card = self.card(name, folder, crawl)
+        target = None
+        with suppress(LycosaError):  # which the card says
+            target = load_recipe(folder, for_reading=True).stop.pages
         pages = max(card.pages, crawl.pages or 0)
         curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
         latest: list[PageLine] = []
@@ -255,7 +258,7 @@ class Overviews:
             relevant=crawl.relevant if crawl.relevant is not None else card.relevant,
             waiting=crawl.waiting if crawl.waiting is not None else card.waiting,
             budget=crawl.budget,
-            next_budget=max(500, -(-(pages + 1) // 500) * 500),
+            next_budget=target if target is not None and target > pages else max(500, -(-(pages + 1) // 500) * 500),
             speed=speed,
             requests=crawl.requests,
             holds=crawl.holds,

@@ -15,16 +15,16 @@ from lycosa.frontier.durable import waiting_priorities
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
-from lycosa.run.control import CrawlRequest, ask, label_pages
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import Batch, add_to_sample, choose_batch, sample_result
 from lycosa.run.trust import require_trust
-from lycosa.run.upkeep import rank_waiting, require_learning
+from lycosa.run.upkeep import require_learning
 from lycosa.strategies import STRATEGIES
-from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import visible
+
+from .learning import learn
 
 BATCH = 10  # pages after which the model is trained
 _VERDICTS = {"yes": True, "no": False, "skip": None}  # by answer: whether the page is on the topic
@@ -164,31 +164,20 @@ class TeachingQueue:
         if not labels:
             return
         before, waiting_before = self._relevant(), self._waiting_sides()
-        labelling = label_pages(self._folder, {}, notify=lambda line: None)  # learns those that `answer` has saved
-        is_ranked = labelling.judged is not None and waiting_before is not None and self._rank_waiting()
-        after, waiting_after = self._relevant(), self._waiting_sides() if is_ranked else None
+        learnt = learn(self._folder, {}, ranks_waiting=waiting_before is not None)  # those that `answer` has saved
+        after, waiting_after = self._relevant(), self._waiting_sides() if learnt.is_ranked else None
         changes: tuple[int | None, int, int] = (None, 0, 0)
         if waiting_before is not None and waiting_after is not None:
             changes = waiting_before.changes(waiting_after)
         both = before.keys() & after.keys()
         self._change = LearntChange(
             labels,
-            labelling.judged,
+            learnt.judged,
             sum(after[number] and not before[number] for number in both),
             sum(before[number] and not after[number] for number in both),
             *changes,
-            is_ranking_left=waiting_before is not None and not is_ranked,
+            is_ranking_left=waiting_before is not None and not learnt.is_ranked,
         )
-
-    def _rank_waiting(self) -> bool:
-        """Ranks the waiting URLs by what was learnt, which a running crawl has done; False if that has to wait."""
-        if ask(self._folder, CrawlRequest("status")) is not None:
-            return True
-        try:
-            rank_waiting(self._folder, clock=WallClock(), notify=lambda line: None)
-        except CollectionError:  # another process has just begun to work on it: the next crawl ranks them
-            return False
-        return True
 
     def _waiting_sides(self) -> _WaitingSides | None:
         """None if the strategy does not rank by a priority from 0 to 1."""

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from html import unescape
 from itertools import pairwise
 from secrets import randbits
 from shlex import quote
@@ -103,6 +104,17 @@ def whole_number(digits: str, maximum: int = 10**15) -> int | None:
     """
     number = int(digits) if len(digits) <= 40 and digits.isascii() and digits.isdigit() else None
     return number if number is not None and number <= maximum else None
+
+
+def unescaped(text: str) -> str:
+    """The text with its HTML character references replaced.
+
+    Safe where `html.unescape` is not, which fails for a reference of thousands of digits.
+
+    >>> unescaped("&lt;&#98;&#0000000098;&#" + "1" * 5000 + ";")
+    '<bb\ufffd'
+    """
+    return unescape(_LARGE_REFERENCE.sub("&#65533", _LEADING_ZEROS.sub("&#0", text)) if "&#" in text else text)
 
 
 def folded(text: str) -> bytes:
@@ -336,6 +348,8 @@ _HARMLESS_FORMAT = frozenset("\u200c\u200d")  # zero-width joiners, needed by Pe
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 
+_LEADING_ZEROS = re.compile("&#0{2,}+")
+_LARGE_REFERENCE = re.compile("&#[0-9]{9,}+")  # of no character: the last has seven digits, and one zero may remain
 _TERMINAL_SEQUENCE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]")
 
 

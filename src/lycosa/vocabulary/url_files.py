@@ -3,7 +3,6 @@
 The format is detected from the beginning of the file; the default is one URL a line.
 """
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from errno import EFBIG
@@ -14,6 +13,7 @@ from .errors import RecipeError
 from .files import read_user_file
 from .hosts import is_reserved
 from .records import Url
+from .text import unescaped
 from .urls import has_known_suffix, normalise
 
 MAX_BYTES = 50_000_000  # of a file; bookmarks contain icons
@@ -102,7 +102,7 @@ def _urls_in_tags(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
         attributes = {name.lower(): value for name, value in _ATTRIBUTE.findall(match[2])}
         value = next((attributes[key] for key in keys if key in attributes), None)
         if value is not None:
-            url = normalise(html.unescape(value[1:-1] if value[0] in "\"'" else value))
+            url = normalise(unescaped(value[1:-1] if value[0] in "\"'" else value))
             if url is not None:
                 lines.append(NumberedLine(number, url))
                 continue

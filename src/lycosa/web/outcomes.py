@@ -19,6 +19,7 @@ MAX_WAIT = 86_400.0  # seconds; a longer Retry-After is reduced to this
 SNIFFED_BYTES = 512  # bytes of content examined if there is no content type
 
 _NOT_HTML = "not HTML but "
+_LEADS_NOWHERE = "leads nowhere"
 _PAGE_STATUSES = frozenset({200, 203})
 _MOVED_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BUSY_STATUSES = frozenset({429, 503})
@@ -61,7 +62,7 @@ def classify(
         location = join(url, location_header.strip()) if location_header else None
         if location is None:
             target = f": {location_header[:200]!r}" if location_header else ""
-            return Classification(Outcome.FAILED, detail=f"{summary} leads nowhere{target}")
+            return Classification(Outcome.FAILED, detail=f"{summary} {_LEADS_NOWHERE}{target}")
         return Classification(Outcome.MOVED, location=location, detail=f"to {location}")
     if status in _BUSY_STATUSES:
         wait = seconds_to_wait(header(headers, "retry-after"), now)
@@ -97,8 +98,10 @@ def outcome_name(outcome: Outcome, status: int | None) -> str:
             name = "unreachable"  # probably already robots.txt, which is requested first
         case Outcome.FAILED:
             name = "server error" if status is not None and status >= 500 else "no usable answer"
-        case Outcome.UNWANTED:
+        case Outcome.UNWANTED if status is None or status in _PAGE_STATUSES:
             return "not HTML"
+        case Outcome.UNWANTED:
+            name = "not a page"
         case Outcome.FORBIDDEN:
             return "forbidden by robots.txt"
         case Outcome.REFUSED:
@@ -128,9 +131,14 @@ def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
     'unreachable: no such host'
     >>> outcome_in_words(Outcome.GONE, 401, "HTTP 401 Unauthorized")
     'denied (401)'
+    >>> outcome_in_words(Outcome.FAILED, 302, "HTTP 302 Found leads nowhere: 'javascript:x'")
+    "no usable answer (302): leads nowhere: 'javascript:x'"
     """
     name, detail = outcome_name(outcome, status), detail.removeprefix(_OUT_OF_REACH)
-    if outcome is Outcome.FORBIDDEN or not detail or (status and detail.startswith(f"HTTP {status}")):
+    if status and detail.startswith(f"HTTP {status}"):  # only what the name does not say
+        _, found, reason = detail.partition(_LEADS_NOWHERE)
+        detail = f"{found}{reason}"
+    if outcome is Outcome.FORBIDDEN or not detail:
         return name
     if outcome is Outcome.MOVED:
         return f"{name} {detail}"

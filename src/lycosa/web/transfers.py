@@ -46,7 +46,7 @@ _MESSAGES = {  # instead of those of libcurl, which has none for CURLE_TOO_LARGE
     100: "a header is too long",
 }
 _OPENSSL_CODE = re.compile(r"(TLS connect error: )?error:[0-9A-F]+:[^:]*:[^:]*:")
-_MILLISECONDS = re.compile(r"(\d+) (milliseconds|ms)\b")
+_MILLISECONDS = re.compile(r"(?<!\d)(\d++) (milliseconds|ms)\b")
 _TLS_ERRORS = frozenset(  # not all of their messages mention TLS
     (
         pycurl.E_SSL_CONNECT_ERROR,

@@ -142,6 +142,7 @@ class InterestLocality:
 
     def default_world(self, size: Size) -> Mapping[str, JsonValue]:
         # If people had files of their own, the most active ones would ask for more files than there were that week.
+        # queries: as many per person as was measured, instead of a given mean.
         return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null", "own_files": 0.0}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[JsonValue]:
@@ -240,7 +241,8 @@ def _return_rows(curves: Mapping[int, Any], by_chance: Floats) -> list[Row]:
             "consumers": len(shares),
             "mean": round(float(shares.mean()), 6),
             "by_chance": round(summary(permuted.tolist()).mean, 6) if (permuted == permuted).any() else None,
-            "p": (1 + int((permuted >= shares.mean()).sum())) / (1 + len(permuted)),
+            # Not `>=`: a permutation without such consumers (NaN) is no evidence against chance.
+            "p": (1 + int((~(permuted < shares.mean())).sum())) / (1 + len(permuted)),
             "above_half": round(float((shares > 0.5).mean()), 6),
             "certain": round(float((shares == 1.0).mean()), 6),
         }

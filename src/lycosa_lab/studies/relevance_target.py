@@ -124,6 +124,7 @@ class _TopicAtTargets:
         measured = self._measured(strategy, pages)
         return {
             **measured,
+            # Weight of relevance against standing; `alpha` is None at T = 1, which is relevance alone.
             "α": 1.0 if strategy.alpha is None else rounded(strategy.alpha),
             # Whether the crawl could still meet the target at its end:
             "in reach": strategy.target is not None and strategy.target.is_attainable,

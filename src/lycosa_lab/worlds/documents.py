@@ -1,6 +1,5 @@
 """Webs of stored HTML documents, mounted as pages of hosts."""
 
-import html as markup
 import mmap
 import re
 import zlib
@@ -19,6 +18,7 @@ from lycosa.reading.reader import Reader
 from lycosa.standing.graph_files import Graph, Int32Array, graph_from_edges
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Host, JsonValue, Outcome, Page, Url
+from lycosa.vocabulary.text import unescaped
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .archives import list_files, read_symlinks
@@ -396,7 +396,7 @@ _MAX_PARAGRAPHS = 12
 def page_title(text: str) -> str:
     """The title of an HTML page, empty if it has none."""
     found = _TITLE.search(text)
-    return " ".join(markup.unescape(found[1]).split()) if found else ""
+    return " ".join(unescaped(found[1]).split()) if found else ""
 
 
 def first_sentences(text: str, sentences: int = 2) -> str:

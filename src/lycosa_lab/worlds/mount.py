@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from lycosa.reading.decode import decode
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import unescaped
 from lycosa.vocabulary.urls import Joiner, join, normalise
 
 from .archives import gunzip, read_files
@@ -102,13 +103,13 @@ class LinkRewriter:
         file: the path at which the page would be installed.
         """
         base = _BASE.search(text)
-        resolve = Joiner((join(url, markup.unescape(base[1])) if base else None) or url)
+        resolve = Joiner((join(url, unescaped(base[1])) if base else None) or url)
         targets: dict[Url, None] = {}
         resolved: dict[str, Url | None] = {}
 
         def rewritten(link: re.Match[str]) -> str:
             quoted = link[2]
-            href = markup.unescape(quoted.strip("\"'")).strip()
+            href = unescaped(quoted.strip("\"'")).strip()
             plain, hash_mark, fragment = href.partition("#")
             if not plain:
                 return link[0]

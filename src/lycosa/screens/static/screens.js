@@ -31,6 +31,10 @@
     } else if (button) { event.preventDefault(); button.click(); }
   });
 
+  // Where the tabs are wider than the window, the current one is shown.
+  const tab = document.querySelector(".bar nav [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+
   // A form that changes something is sent once: what is pressed until the answer arrives would meet the old state.
   let isSent = false;
   document.addEventListener("submit", (event) => {
@@ -72,14 +76,24 @@
     connect();
   }
 
+  for (const field of document.querySelectorAll("[data-into]")) {
+    field.closest("[hidden]").hidden = false;
+    field.addEventListener("change", async () => {
+      const into = document.querySelector(`[name="${field.dataset.into}"]`);
+      const texts = await Promise.all([...field.files].map((file) => file.text()));
+      into.value = [into.value, ...texts].map((text) => text.trim()).filter((text) => text).join("\n");
+      field.value = "";
+    });
+  }
+
   const form = document.getElementById("search");
   const results = document.getElementById("results");
   if (form && results) {
     let timer = 0, repetition = 0, pending = null;
+    const isBusy = () => document.hidden || results.contains(document.activeElement);  // then results stay as they are
     const repeatIfIncomplete = () => {  // until the newest pages are in the index
       clearTimeout(repetition);
       if (!results.querySelector("[data-incomplete]")) return;
-      const isBusy = () => document.hidden || results.contains(document.activeElement);  // then results stay as they are
       repetition = setTimeout(() => { if (isBusy()) repeatIfIncomplete(); else search({ isRepetition: true }); }, 2000);
     };
     const search = async ({ isRepetition = false } = {}) => {
@@ -87,9 +101,14 @@
       for (const [name, value] of [...parameters]) if (!value) parameters.delete(name);
       if (pending) pending.abort();
       pending = new AbortController();
+      const { signal } = pending;
       try {
-        const response = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal: pending.signal });
-        results.innerHTML = await response.text();  // rendered and escaped by the server
+        const response = await fetch(`${form.action}?${parameters}&part=1&typed=1`, { signal });
+        const html = await response.text();  // rendered and escaped by the server
+        while (results.querySelector(":active")) await new Promise((go) => setTimeout(go, 50));  // it would lose its click
+        if (signal.aborted) return;
+        if (isRepetition && isBusy()) { repeatIfIncomplete(); return; }
+        results.innerHTML = html;
         history.replaceState(null, "", `${form.action}?${parameters}`);
         repeatIfIncomplete();
       } catch (error) { if (error.name !== "AbortError" && !isRepetition) form.submit(); }

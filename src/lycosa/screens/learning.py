@@ -1,0 +1,77 @@
+"""Learning from labels, in a process of its own: its memory goes back to the system, and the server answers on."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.run.control import CrawlRequest, ask, label_pages
+from lycosa.run.upkeep import rank_waiting
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.records import Url
+
+
+class Learnt(Struct, frozen=True):
+    """What learning from labels did."""
+
+    judged: int | None = None  # pages scored again; None if the next crawl trains the model
+    is_ranked: bool = False  # whether the waiting URLs were ranked by what was learnt
+
+
+class _Task(Struct, frozen=True):
+    folder: str
+    labels: dict[str, bool]  # by URL, and whether it is on the topic; empty to learn from those that were saved
+    ranks_waiting: bool
+
+
+class _Result(Struct, frozen=True):
+    learnt: Learnt = Learnt()
+    error: str = ""  # why it failed
+    is_usage_error: bool = False
+
+
+def learn(folder: Path, labels: Mapping[Url, bool], *, ranks_waiting: bool = False) -> Learnt:
+    """Labels pages and trains the model; without labels, learns from those that were saved.
+
+    ranks_waiting: whether to rank the waiting URLs too, if no crawl runs, which does that by itself.
+    """
+    task = _Task(str(folder.absolute()), {str(url): is_good for url, is_good in labels.items()}, ranks_waiting)
+    command = [sys.executable, "-P", "-m", __name__]
+    completed = subprocess.run(command, input=msgspec.json.encode(task), capture_output=True, check=False)
+    try:
+        result = msgspec.json.decode(completed.stdout, type=_Result)
+    except msgspec.DecodeError:
+        lines = completed.stderr.decode("utf-8", "replace").splitlines()
+        raise LycosaError(f"the model could not be trained: {lines[-1] if lines else 'the process ended'}") from None
+    if result.error:
+        raise (UsageError if result.is_usage_error else LycosaError)(result.error)
+    return result.learnt
+
+
+def _learn(task: _Task) -> Learnt:
+    folder = Path(task.folder)
+    labels = {Url(url): is_good for url, is_good in task.labels.items()}
+    judged = label_pages(folder, labels, notify=lambda line: None).judged
+    is_ranked = judged is not None and task.ranks_waiting
+    if is_ranked and ask(folder, CrawlRequest("status")) is None:
+        try:
+            rank_waiting(folder, clock=WallClock(), notify=lambda line: None)
+        except CollectionError:  # another process has just begun to work on it: the next crawl ranks them
+            is_ranked = False
+    return Learnt(judged, is_ranked)
+
+
+def main() -> None:
+    try:
+        result = _Result(_learn(msgspec.json.decode(sys.stdin.buffer.read(), type=_Task)))
+    except LycosaError as error:
+        result = _Result(error=str(error), is_usage_error=isinstance(error, UsageError))
+    sys.stdout.buffer.write(msgspec.json.encode(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 import gc
 import os
+import re
 import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -292,6 +293,29 @@ def test_a_kill_while_an_older_catalog_is_brought_up_to_date_leaves_it_as_it_was
     assert version_of(catalog.connection) == len(MIGRATIONS)
     assert catalog.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     catalog.close()
+
+
+LAID_OUT_OTHERWISE = {
+    "in one line": lambda sql: " ".join(re.sub(r"--[^\n]*", "", sql).split()),
+    "without blanks in brackets": lambda sql: re.sub(r"\(\s+|\s+(?=\))", lambda found: found[0].strip(), sql),
+    "with blanks in brackets": lambda sql: sql.replace("(", "(\n    ").replace(")", "\n)"),
+    "with comments": lambda sql: sql.replace(",", ",  -- a comment\n"),
+}
+
+
+@pytest.mark.parametrize("layout", LAID_OUT_OTHERWISE.values(), ids=LAID_OUT_OTHERWISE)
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_catalog_whose_statements_another_version_laid_out_otherwise_is_opened(tmp_path, layout, writable):
+    path = tmp_path / "catalog.sqlite"
+    Catalog(path, writable=True).close()
+    with closing(sqlite3.connect(path)) as connection:
+        statements = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql <> ''").fetchall()
+        connection.execute("PRAGMA writable_schema = ON")
+        for name, sql in statements:
+            bare = re.sub(r"--[^\n]*", "", sql)
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (layout(bare), name))
+        connection.commit()
+    Catalog(path, writable=writable).close()
 
 
 def test_a_newer_catalog_is_refused_with_the_way_out(tmp_path):

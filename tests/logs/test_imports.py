@@ -126,6 +126,12 @@ def test_the_key_is_the_owners_alone_and_joins_people_of_later_imports(tmp_path)
         imported(tmp_path / "four", squid("ann", "http://d.org/", 4))
 
 
+def test_a_failed_import_counts_its_lines_in_plain_words(tmp_path):
+    lines = '1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 23\njunk\n'
+    with pytest.raises(LycosaError, match="of 2: 1 no host, 1 not in the log format; "):
+        imported(tmp_path / "access.log", lines)
+
+
 def test_a_failed_import_leaves_a_key_that_was_there(tmp_path):
     key = written(tmp_path / "made.log.key", bytes(32))
     with pytest.raises(LycosaError, match="no usable line"):

@@ -11,7 +11,7 @@ import typer
 
 from lycosa.collection.export import iso
 from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
-from lycosa.logs.entries import DESCRIPTIONS, DropReason
+from lycosa.logs.entries import DESCRIPTIONS, readable_reason
 from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
 from lycosa.logs.summary import Activity, LogSummary, summarise
@@ -29,10 +29,6 @@ app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages p
 SPARKLINE_WIDTH = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE_FILE = "activity.svg"
-_READABLE_REASONS = {  # plainer than the stored ones
-    DESCRIPTIONS[DropReason.BROKEN]: "not in the log format",
-    DESCRIPTIONS[DropReason.GROUP]: "of proxies or robots",
-}
 
 
 @app.command("import")
@@ -120,18 +116,14 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
         )
     for example in outcome.examples[:MAX_EXAMPLES]:
         shape = f" (shown masked: {example.shape})" if example.shape else ""
-        notify(f"  {name}: line {example.line}: {_reason(DESCRIPTIONS[example.why])}{shape}")
+        notify(f"  {name}: line {example.line}: {readable_reason(DESCRIPTIONS[example.why])}{shape}")
 
 
 def _dropped_counts(dropped: Mapping[str, int]) -> str:
     if not dropped:
         return ""
     ordered = sorted(dropped.items(), key=lambda each: -each[1])
-    return "; dropped: " + ", ".join(f"{count} {_reason(reason)}" for reason, count in ordered)
-
-
-def _reason(stored: str) -> str:
-    return _READABLE_REASONS.get(stored, stored)
+    return "; dropped: " + ", ".join(f"{count} {readable_reason(reason)}" for reason, count in ordered)
 
 
 def _outcome_as_json(outcome: ImportOutcome) -> dict[str, object]:
@@ -192,7 +184,7 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
         )
     if summary.dropped:
         lines.append("dropped lines")
-        lines += [f"  {count:>10}  {_reason(reason)}" for reason, count in summary.dropped.items()]
+        lines += [f"  {count:>10}  {readable_reason(reason)}" for reason, count in summary.dropped.items()]
     if summary.activity.counts:
         lines += [f"accesses {_per_bar(summary.activity.bar_seconds)}", f"  {sparkline(summary.activity.counts)}"]
     if summary.most_read:

@@ -116,11 +116,12 @@ ALTER TABLE pages ADD COLUMN needs_script INTEGER NOT NULL DEFAULT 0;
 
 # The table of another package in the same file, the frontier, as its CREATE statement without comments.
 _FRONTIER = (
-    "CREATE TABLE frontier ( arrival INTEGER PRIMARY KEY, url TEXT NOT NULL, priority REAL NOT NULL,"
-    " candidate BLOB NOT NULL )"
+    "CREATE TABLE frontier (arrival INTEGER PRIMARY KEY, url TEXT NOT NULL, priority REAL NOT NULL,"
+    " candidate BLOB NOT NULL)"
 )
 _MAX_VALUE_LENGTH = 1 << 28  # bytes of one text or row
 _COMMENT = re.compile(r"--[^\n]*")
+_BLANK_IN_BRACKETS = re.compile(r"(?<=\() | (?=\))")
 _MAX_OBJECTS = 1_000
 _PLAIN_INDEX = re.compile(
     r'(?i)(create index "?\w+"? on "?\w+"? ?\([\w", ]+\))?'
@@ -177,7 +178,16 @@ def _objects_in(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str
     found = connection.execute(sql, (_MAX_OBJECTS + 1,)).fetchall()
     if len(found) > _MAX_OBJECTS:
         raise sqlite3.DatabaseError(f"it has more than {_MAX_OBJECTS} tables, indexes and views")
-    return frozenset((kind, name, " ".join(_COMMENT.sub(" ", sql).split())) for kind, name, sql in found)
+    return frozenset((kind, name, _normalized(sql)) for kind, name, sql in found)
+
+
+def _normalized(sql: str) -> str:
+    """A statement without comments and in one line, since a catalog has it as its version of Lycosa laid it out.
+
+    >>> _normalized("CREATE TABLE words (\\n    word TEXT  -- in lower case\\n)")
+    'CREATE TABLE words (word TEXT)'
+    """
+    return _BLANK_IN_BRACKETS.sub("", " ".join(_COMMENT.sub(" ", sql).split()))
 
 
 def check_schema(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:

@@ -287,14 +287,17 @@ def _rows(connection: sqlite3.Connection) -> Iterator[FrontierRow]:
 def _selected(
     connection: sqlite3.Connection, arrivals: Sequence[int], columns: str = _COLUMNS
 ) -> Iterator[tuple[int, Any, Any, Any]]:
-    """The rows of these arrivals, in any order."""
+    """The rows of these arrivals, in any order.
+
+    No cursor stays open: one that a damaged row left behind would be closed after the database, with a traceback.
+    """
     if len(arrivals) == 1:
-        yield from connection.execute(f"SELECT {columns} FROM frontier WHERE arrival = ?", arrivals)
+        yield from connection.execute(f"SELECT {columns} FROM frontier WHERE arrival = ?", arrivals).fetchall()
         return
     select = f"SELECT {columns} FROM frontier WHERE arrival IN ({_PLACEHOLDERS})"
     for start in range(0, len(arrivals), _BATCH_SIZE):
         batch = arrivals[start : start + _BATCH_SIZE]
-        yield from connection.execute(select, [*batch, *[None] * (_BATCH_SIZE - len(batch))])
+        yield from connection.execute(select, [*batch, *[None] * (_BATCH_SIZE - len(batch))]).fetchall()
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:

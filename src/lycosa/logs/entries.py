@@ -49,6 +49,21 @@ DESCRIPTIONS = {
     DropReason.GROUP: "read by groups",
     DropReason.DUPLICATE: "repeated",
 }
+_READABLE = {  # plainer than those in logs that were imported before
+    DESCRIPTIONS[DropReason.BROKEN]: "not in the log format",
+    DESCRIPTIONS[DropReason.GROUP]: "of proxies or robots",
+}
+
+
+def readable_reason(stored: str) -> str:
+    """Why lines were dropped, in the words of messages.
+
+    >>> readable_reason("not as the format has it"), readable_reason("no host")
+    ('not in the log format', 'no host')
+    """
+    return _READABLE.get(stored, stored)
+
+
 EXAMPLE_REASONS = (  # of which the user is shown examples
     DropReason.TOO_LONG,
     DropReason.BROKEN,

@@ -25,7 +25,16 @@ from lycosa.vocabulary.urls import normalise, origin_of
 
 from .access_log import FloatArray, Int32Array, Int64Array, Mask, UrlColumn
 from .accesses import MAX_PER_DAY, MAX_PER_MINUTE, MINUTES_PER_DAY, Accesses, MinuteCounter, MinuteCounts, find_groups
-from .entries import DESCRIPTIONS, EXAMPLE_REASONS, PAGE, DropReason, Entry, dropped_entry, redacted_shape
+from .entries import (
+    DESCRIPTIONS,
+    EXAMPLE_REASONS,
+    PAGE,
+    DropReason,
+    Entry,
+    dropped_entry,
+    readable_reason,
+    redacted_shape,
+)
 from .formats import FORMATS, SEPARATORS, Format, TableFormat, detect_format
 from .log_file import (
     MAX_PER_DAY_SETTING,
@@ -638,7 +647,9 @@ def _no_usable_line(path: Path, parsed: ParsedFile) -> str:
     if not parsed.lines:
         return f"{message}: it is empty"
     counts = sorted(parsed.dropped.items(), key=lambda each: -each[1])
-    message += f", of {parsed.lines}: " + ", ".join(f"{count} {DESCRIPTIONS[why]}" for why, count in counts[:4])
+    message += f", of {parsed.lines}: " + ", ".join(
+        f"{count} {readable_reason(DESCRIPTIONS[why])}" for why, count in counts[:4]
+    )
     if counts[0][0] == DropReason.NO_HOST:
         return f"{message}; its lines have paths only: name their host with --site https://HOST"
     return (

@@ -68,7 +68,7 @@ def export(
     order: SortOrder = None,
     quiet: Quiet = False,
 ) -> None:
-    """Export all or some pages of a collection for other programs, with or without their text."""
+    """Export the pages of a collection for other programs: all or some, with or without their text."""
     requested = ExportContent(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
     if format == WACZ:
         if requested != ExportContent() or any((host, language, label, since, top, order)) or min_relevance is not None:

@@ -612,7 +612,8 @@ def test_a_refresh_from_cron_is_silent_and_refuses_to_run_beside_another(tmp_pat
         process = begin("refresh", folder, "--budget", 400, *words)
         asked = len(served.requests)
         wait_until(lambda: len(served.requests) > asked, process)
-        assert lycosa("refresh", folder, "--budget", 5, "--quiet", *words).is_one_clear_line(1, "another process is writing to", "pid")
+        said = lycosa("refresh", folder, "--budget", 5, "--quiet", *words)
+        assert said.is_one_clear_line(1, "another process is writing to", "pid")
         kill(process)
 
 

@@ -49,7 +49,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, JsonValue, Visit
 from lycosa.vocabulary.text import counted, quoted
-from lycosa.vocabulary.urls import checked_url, normalise
+from lycosa.vocabulary.urls import checked_url, host_named, normalise
 
 # Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class _Readable:
         Words are compared by their stems, by the language of each page, and without accents.
         """
         self.bring_index_up_to_date()
-        host = host and host.lower()
+        host = host and (host_named(host) or host)
         return self._collection().search.search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def similar(self, url: str, *, limit: int = 10) -> list[Hit]:

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import JsonValue
+from lycosa.vocabulary.sockets import private_unix_socket
 
 from .messages import Contact
 from .peer import Peer, SearchProgress
@@ -74,17 +75,15 @@ class PeerControl:
         self._server: asyncio.AbstractServer | None = None
 
     async def open(self) -> None:
-        before = os.umask(0o177)
         try:
             Path(self._path).unlink(missing_ok=True)  # left by a killed process; the running one holds the lock
-            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=1 << 16)
+            listener = private_unix_socket(self._path)
+            self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=1 << 16)
         except OSError as error:
             raise CollectionError(
                 f"cannot make the socket {self._path}: {error.strerror or error}; move the collection to a file system"
                 " that has sockets"
             ) from error
-        finally:
-            os.umask(before)
 
     async def close(self) -> None:
         if self._server is not None:

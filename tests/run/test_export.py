@@ -67,6 +67,7 @@ def test_filters_choose_and_top_orders(folder):
     assert urls(chosen(folder, top=3, min_relevance=1.0)) == []
     host = everything[0]["host"]
     assert urls(chosen(folder, hosts=[host.upper()])) == [row["url"] for row in everything if row["host"] == host]
+    assert len(chosen(folder, hosts=[f"{host}:80"])) == len(chosen(folder, hosts=[host]))  # as its URLs have it
     assert chosen(folder, hosts=["other.example"]) == []
     assert len(chosen(folder, languages=["en", "unknown"])) == len(everything)
     assert chosen(folder, languages=["fr"]) == []

@@ -101,6 +101,12 @@ def test_sitemaps_and_llms_txt_are_read_of_each_host(doubles):
     assert llms.problem == "b.example: /llms.txt is a web page"
 
 
+def test_no_further_host_is_asked_once_there_are_enough_urls(doubles):
+    sitemap, llms = found(doubles, host_urls=[A, B], sitemap=True, llms_txt=True, limit=1)
+    assert (len(sitemap.urls), len(llms.urls)) == (1, 1)
+    assert not [asked for asked in doubles.asked if "b.example" in asked]
+
+
 def test_a_host_that_cannot_be_asked_is_told_from_one_without_sitemap():
     async def problem_of(url, **settings):
         sources = SeedSources(host_urls=[Url(url)], sitemap=True, llms_txt=True)

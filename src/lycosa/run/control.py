@@ -26,6 +26,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
+from lycosa.vocabulary.sockets import private_unix_socket
 from lycosa.vocabulary.text import quoted
 
 from . import steering, upkeep
@@ -86,11 +87,8 @@ class CrawlControl:
         path = _socket_path(folder)
         with suppress(OSError, UsageError):  # also where the user has no home folder
             if path is not None:
-                previous_umask = os.umask(0o177)
-                try:
-                    self._server = await asyncio.start_unix_server(self._serve, path, limit=_MAX_LINE)
-                finally:
-                    os.umask(previous_umask)
+                listener = private_unix_socket(path)
+                self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=_MAX_LINE)
             else:
                 self._token = secrets.token_urlsafe(32)
                 self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_MAX_LINE)

@@ -22,6 +22,7 @@ from lycosa.recipe import is_host, load_recipe
 from lycosa.vocabulary.errors import RecipeError, UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write, new_folder
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_named
 
 from .open import html_of, main_text_of
 from .options import check_keywords
@@ -229,7 +230,7 @@ def selection_of(
     if order not in orders:
         raise UsageError(f"--order: no order {order[:100]!r}; there are {', '.join(orders)}")
     return Selection(
-        hosts=tuple(host.lower() for host in hosts),
+        hosts=tuple(host_named(host) or host for host in hosts),
         languages=tuple("" if each == _UNKNOWN_LANGUAGE else each.lower() for each in languages),
         min_relevance=min_relevance,
         since=None if since is None else moment_of(since, now=now),

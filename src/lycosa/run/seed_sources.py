@@ -351,6 +351,8 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedS
         )
         for url in in_sitemaps.urls:
             urls.add(url)
+        if urls.is_full:
+            return
         if not in_sitemaps.urls:
             why = client.failures.get(host_of(host_url)) or "no sitemap that lists pages"
             urls.problems.append(f"of {host_of(host_url)}: {why}")
@@ -359,6 +361,8 @@ async def _sitemaps(urls: _Urls, web: RobotsWeb, client: _Client, sources: SeedS
 async def _llms_txt(urls: _Urls, client: _Client, sources: SeedSources) -> None:
     """https://llmstxt.org: Markdown that links to the pages of a site that are worth reading."""
     for host_url in sources.host_urls:
+        if urls.is_full:
+            return
         base = Url(f"{origin_of(host_url)}/llms.txt")
         try:
             text = (await client.text(base)).decode("utf-8", "replace")

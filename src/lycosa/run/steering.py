@@ -23,7 +23,7 @@ from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
-from lycosa.vocabulary.urls import host_of, normalise
+from lycosa.vocabulary.urls import host_named, normalise
 
 from .review import drop_from_review_sample
 from .topic import LABELS_FILE, MAX_LABELS_BYTES, add_labels
@@ -155,11 +155,10 @@ def checked_pattern(text: str) -> str:
 
 def checked_host(text: str) -> str:
     """A host in normal form; UsageError if it is not one."""
-    host = text.strip().lower().rstrip("/.")
-    url = normalise(f"http://{host}/") if host and not set(host) & set("/\\@?# ") else None
-    if url is None or len(host) > 300:
+    host = host_named(text)
+    if host is None:
         raise UsageError(f"not a host: {text[:100]!r}; write one such as example.org")
-    return host_of(url)
+    return host
 
 
 def checked_url(text: str) -> Url:

@@ -25,6 +25,7 @@ _NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
 _ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
 _PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::(?:[1-9][0-9]{{3}}|[1-5][0-9]{{4}}))?/{_PATH}").fullmatch
 _MAX_CACHED_HREF = 200  # characters
+_MAX_HOST_TEXT = 300  # characters of a host that a user names
 # Not right after an incomplete escape, which the decoded character could complete: "%2%65", "%%655".
 _ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -155,6 +156,19 @@ def host_spellings(host: str) -> tuple[str, ...]:
         return host, hostname_of(f"http://{host}")
     name, colon, port = host.partition(":")
     return host, name, f"{name}.{colon}{port}", f"{name}."
+
+
+def host_named(text: str) -> Host | None:
+    """The host that a user named, as URLs have it; None if it is not one.
+
+    >>> host_named("Bücher.example"), host_named("a.example:8080"), host_named("a.example/b")
+    ('xn--bcher-kva.example', 'a.example:8080', None)
+    """
+    host = text.strip().lower().rstrip("/.")
+    if not host or len(host) > _MAX_HOST_TEXT or set(host) & set("/\\@?# "):
+        return None
+    url = normalise(f"http://{host}/")
+    return None if url is None else host_of(url)
 
 
 def url_and_host_spellings(url: str) -> tuple[str, ...]:

@@ -195,10 +195,12 @@ class RobotsWeb:
         is_damaged = fetch.outcome is Outcome.OK and _is_damaged(fetch)
         if fetch.outcome is Outcome.OK and fetch.truncated != "time" and not is_damaged:
             return self._parse_policy(fetch.content, now + _LIFETIME, is_truncated=fetch.truncated != "")
+        # The address of the host may not be connected to; after a redirect, that says nothing about the host.
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, outcome_of_all=Outcome.REFUSED, detail=fetch.detail)
         is_empty = fetch.outcome is Outcome.UNWANTED and fetch.status in _EMPTY_STATUSES
-        if is_empty or fetch.outcome in (Outcome.GONE, Outcome.MOVED):  # after too many redirects: RFC 9309, 2.3.1.2
+        # GONE is every 4xx but 429, MOVED a redirect after too many others: RFC 9309, 2.3.1.2 and 2.3.1.3.
+        if is_empty or fetch.outcome in (Outcome.GONE, Outcome.MOVED):
             return _Policy(now + _LIFETIME)
         first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
         wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait

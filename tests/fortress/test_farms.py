@@ -241,6 +241,9 @@ def test_a_crawl_says_which_domain_came_after_others(tmp_path) -> None:
         in done("show", folder).out
     )
     assert "was over its share" in done("explain", folder, waiting).out
+    counted = rows(folder, "SELECT value FROM state WHERE key = 'passed_over'")
+    crawl(folder, world, 121, requests=Requests(delay=0.0, concurrency=1))  # without shares
+    assert rows(folder, "SELECT value FROM state WHERE key = 'passed_over'") == counted
     done("forget", folder, "farm.example")
     assert "farm.example" not in str(rows(folder, "SELECT value FROM state WHERE key = 'passed_over'"))
 

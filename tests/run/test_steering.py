@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling import collection, pages, rows, waiting
+from lycosa.frontier.admission import NamedUrls
 from lycosa.run import steering
 from lycosa.run.review import LabelledPage, add_to_sample, read_sample
 from lycosa.run.steering import (
@@ -68,6 +69,25 @@ def test_patterns_are_read_back_in_normal_form_and_forgotten_with_their_host(tmp
     assert (tmp_path / STEERING_FILE).read_text() == "block *://*.example.org/*.pdf\n"
     steering.forget_steering(tmp_path, lambda what: what == "example.org")
     assert read_steering(tmp_path) == Steering()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url"),
+    [
+        ("*.example.org", "https://a.example.org/x"),
+        ("example.org*", "https://example.org/x"),
+        ("*ads*", "https://example.org/ads"),
+        ("*://example.org/Go?u=http://b.org/*", "https://example.org/Go?u=http://b.org/x"),
+        ("example.org/Go?u=http://b.org/*", "https://example.org/Go?u=http://b.org/x"),
+        ("http://[::1]:80/*", "http://[::1]/x"),
+        ("*://example.org:80/*", "http://example.org/x"),
+        ("http://example.org/a[1]*", "http://example.org/a[1]b"),
+    ],
+)
+def test_a_pattern_that_is_taken_matches_what_it_names(tmp_path: Path, pattern: str, url: str) -> None:
+    steering.block(tmp_path, pattern)
+    assert Url(url) in NamedUrls(read_steering(tmp_path).blocked)
+    assert Url("https://other.example/") not in NamedUrls(read_steering(tmp_path).blocked)
 
 
 @pytest.mark.parametrize("pattern", ["*", "*://*/*", "a b*", "*\nboost a.example", "bücher*", "a" * 2_000 + "*"])

@@ -264,7 +264,9 @@ class NamedUrls:
     def __init__(self, names: Iterable[str] = ()):
         self.names = tuple(names)
         self._hosts = tuple(name for name in self.names if "://" not in name)
-        self._pattern = _any_pattern(tuple(name for name in self.names if "://" in name and is_pattern(name)))
+        # A bracket is one of an IPv6 address or a query: there are no classes of characters.
+        patterns = (name.replace("[", "[[]") for name in self.names if "://" in name and is_pattern(name))
+        self._pattern = _any_pattern(tuple(patterns))
         self._urls = frozenset(Url(name) for name in self.names if "://" in name and not is_pattern(name))
 
     def __bool__(self) -> bool:

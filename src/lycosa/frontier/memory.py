@@ -71,15 +71,17 @@ class MemoryFrontier:
         self._in_flight: dict[Url, QueueEntry] = {}
         self._settled = KeySet()  # hashes of the URLs
         self._refused = LatestKeys(at_least=MIN_REFUSED_KNOWN)
-        self._shares = None
+        # By registered domain, the requests that others got because its share of the requests was used up.
+        self.passed_over: Counter[str] = Counter()
+        shares = None
         if per_address is not None and site_share < 1.0:
-            self._shares = SiteShares(max_share=site_share, named=named_sites)
+            shares = SiteShares(max_share=site_share, named=named_sites, passed_over=self.passed_over)
         self._host_queues = HostQueues(
             delay=delay,
             patience=patience,
             is_current=self._is_current,
             per_address=per_address,
-            shares=self._shares,
+            shares=shares,
             slow_slots=slow_slots,
             spilled=spilled,
             read_back=self._read_back,
@@ -96,11 +98,10 @@ class MemoryFrontier:
         waited there."""
         self._admission.block(NamedUrls(hosts_and_patterns))
         blocked_by = self._admission.blocked_by
+        entries = self._entries() if hosts_and_patterns else ()
+        found = [(entry, blocked) for entry in entries if (blocked := blocked_by(entry.url))]
         skips = []
-        found = [(entry, blocked_by(entry.url)) for entry in self._entries()] if hosts_and_patterns else ()
         for entry, blocked in found:
-            if blocked is None:
-                continue
             skips.append(self._drop(entry, *blocked))
             self._refused.add(hash(entry.url))
         if skips:
@@ -353,11 +354,6 @@ class MemoryFrontier:
     @property
     def slow_in_flight(self) -> int:
         return self._host_queues.slow_in_flight
-
-    @property
-    def passed_over(self) -> Counter[str]:
-        """By registered domain, the requests that others got because its share of the requests was used up."""
-        return Counter() if self._shares is None else self._shares.passed_over
 
     def hold(self, host: Host, until: float) -> None:
         self._host_queues.hold(host, until)

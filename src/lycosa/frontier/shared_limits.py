@@ -53,11 +53,18 @@ class SiteShares:
     {'farm.example'}
 
     named: returns the registered domains that have no such limit, because the user has named them.
+    passed_over: counts, by registered domain, the requests that others got instead.
     """
 
-    def __init__(self, *, max_share: float, named: Callable[[], Set[str]] = frozenset):
+    def __init__(
+        self,
+        *,
+        max_share: float,
+        named: Callable[[], Set[str]] = frozenset,
+        passed_over: Counter[str] | None = None,
+    ):
         self.over: set[str] = set()
-        self.passed_over: Counter[str] = Counter()  # by registered domain, requests that others got instead
+        self.passed_over: Counter[str] = Counter() if passed_over is None else passed_over
         self._max_requests = max_share * SHARE_WINDOW
         self._named = named
         self._latest: deque[tuple[str, Host]] = deque()

@@ -33,6 +33,7 @@ MAX_COMMANDS = 10_000  # blocks and boosts
 _MAX_LINE = 4_000  # characters
 _MAX_BYTES = MAX_COMMANDS * _MAX_LINE
 _MAX_LABELS = 10**9
+_DEFAULT_PORTS = {"http": (":80",), "https": (":443",)}  # which normalised URLs leave out
 
 
 class Steering(Struct, frozen=True):
@@ -141,10 +142,16 @@ def checked_name(text: str, action: Literal["block", "boost"]) -> str:
 
 
 def checked_pattern(text: str) -> str:
-    """A pattern in normal form; UsageError if it is none, or would match every URL."""
-    scheme, _, rest = text.strip().rpartition("://")
+    """A pattern in normal form; UsageError if it is none, or would match every URL. Without a path, it is for all URLs
+    of the host."""
+    scheme, separator, rest = text.strip().partition("://")
+    scheme, rest = (scheme.lower(), rest) if separator and "/" not in scheme else ("*", text.strip())
     host, slash, path = rest.partition("/")
-    pattern = f"{scheme.lower() or '*'}://{host.lower()}{slash}{path}"
+    if not slash and not rest.endswith("*"):
+        slash, path = "/", "*"
+    for port in _DEFAULT_PORTS.get(scheme, (":80", ":443")):
+        host = host.removesuffix(port)
+    pattern = f"{scheme}://{host.lower()}{slash}{path}"
     is_plain = pattern.isascii() and pattern.isprintable() and " " not in pattern and len(pattern) <= 2_000
     if not is_plain or not any(map(str.isalnum, rest)):
         raise UsageError(
@@ -197,7 +204,9 @@ def _parse_command(line: str) -> SteeringCommand:
                 return SteeringCommand("label", str(counts[0]), counts[1] if len(counts) == 2 else None)
         elif action is not None:
             return SteeringCommand(action, checked_name(argument, action))
-    raise UsageError(f"not `block HOST`, `boost HOST`, `boost URL` or `label NUMBER`: {line[:100]!r}")
+    raise UsageError(
+        f"not `block HOST`, `block PATTERN`, `boost HOST`, `boost URL`, `boost PATTERN` or `label NUMBER`: {line[:100]!r}"
+    )
 
 
 def _append(folder: Path, command: SteeringCommand) -> None:

@@ -205,7 +205,8 @@ def _parse_command(line: str) -> SteeringCommand:
         elif action is not None:
             return SteeringCommand(action, checked_name(argument, action))
     raise UsageError(
-        f"not `block HOST`, `block PATTERN`, `boost HOST`, `boost URL`, `boost PATTERN` or `label NUMBER`: {line[:100]!r}"
+        "not `block HOST`, `block PATTERN`, `boost HOST`, `boost URL`, `boost PATTERN` or `label NUMBER`:"
+        f" {line[:100]!r}"
     )
 
 

@@ -1,5 +1,9 @@
-"""Learning from labels, in a process of its own: its memory goes back to the system, and the server answers on."""
+"""Learning from labels, in the running crawl or in a process of its own, so that the server answers on.
 
+The memory of that process goes back to the system when it ends.
+"""
+
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -8,11 +12,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.run.control import CrawlRequest, ask, label_pages
+from lycosa.run.control import CrawlRequest, ask, label_in_crawl, label_pages
 from lycosa.run.upkeep import rank_waiting
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.errors import CollectionError, LycosaError, PluginError, RecipeError, UsageError
 from lycosa.vocabulary.records import Url
+
+_ERRORS = {error.__name__: error for error in (RecipeError, UsageError, CollectionError, PluginError, LycosaError)}
 
 
 class Learnt(Struct, frozen=True):
@@ -31,7 +37,7 @@ class _Task(Struct, frozen=True):
 class _Result(Struct, frozen=True):
     learnt: Learnt = Learnt()
     error: str = ""  # why it failed
-    is_usage_error: bool = False
+    error_class: str = LycosaError.__name__  # one of `_ERRORS`
 
 
 def learn(folder: Path, labels: Mapping[Url, bool], *, ranks_waiting: bool = False) -> Learnt:
@@ -39,6 +45,8 @@ def learn(folder: Path, labels: Mapping[Url, bool], *, ranks_waiting: bool = Fal
 
     ranks_waiting: whether to rank the waiting URLs too, if no crawl runs, which does that by itself.
     """
+    if not ranks_waiting and (learnt := label_in_crawl(folder, labels)) is not None:
+        return Learnt(learnt.judged)
     task = _Task(str(folder.absolute()), {str(url): is_good for url, is_good in labels.items()}, ranks_waiting)
     command = [sys.executable, "-P", "-m", __name__]
     completed = subprocess.run(command, input=msgspec.json.encode(task), capture_output=True, check=False)
@@ -48,7 +56,7 @@ def learn(folder: Path, labels: Mapping[Url, bool], *, ranks_waiting: bool = Fal
         lines = completed.stderr.decode("utf-8", "replace").splitlines()
         raise LycosaError(f"the model could not be trained: {lines[-1] if lines else 'the process ended'}") from None
     if result.error:
-        raise (UsageError if result.is_usage_error else LycosaError)(result.error)
+        raise _ERRORS[result.error_class](result.error)
     return result.learnt
 
 
@@ -66,11 +74,15 @@ def _learn(task: _Task) -> Learnt:
 
 
 def main() -> None:
+    answer = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what plug-ins print is no part of the answer
     try:
         result = _Result(_learn(msgspec.json.decode(sys.stdin.buffer.read(), type=_Task)))
     except LycosaError as error:
-        result = _Result(error=str(error), is_usage_error=isinstance(error, UsageError))
-    sys.stdout.buffer.write(msgspec.json.encode(result))
+        error_class = next(name for name, known in _ERRORS.items() if isinstance(error, known))
+        result = _Result(error=str(error), error_class=error_class)
+    with os.fdopen(answer, "wb") as file:
+        file.write(msgspec.json.encode(result))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
 from lycosa.run.topic_training import LearntLabels
 from lycosa.run.trust import is_made_here
-from lycosa.screens import learning
+from lycosa.screens import learning, teaching
 from lycosa.screens.frontier import frontier_view
 from lycosa.screens.learning import Learnt, learn
 from lycosa.screens.teaching import BATCH, TeachingQueue
@@ -159,6 +159,14 @@ def test_waiting_links_that_changed_sides_are_counted_as_the_catalog_has_them(tm
     assert change.waiting_rose == sum(before[url] < 0.5 <= after[url] for url in both)
     assert change.waiting_fell == sum(after[url] < 0.5 <= before[url] for url in both)
     assert change.waiting_rose + change.waiting_fell > 0
+
+
+def test_the_server_does_not_read_the_waiting_links_to_compare_them(copied, monkeypatch):
+    monkeypatch.setattr(teaching, "learn", lambda *args, **options: Learnt(9, 7, 2, 1))
+    queue = TeachingQueue(copied / "bees", random=Random(0))
+    while (shown := queue.view()).change is None:
+        queue.answer(shown.page.url, "yes")
+    assert (shown.change.waiting, shown.change.waiting_rose, shown.change.waiting_fell) == (7, 2, 1)
 
 
 def test_why_nothing_could_be_learnt_is_said(copied, monkeypatch):

@@ -11,10 +11,12 @@ from crawling import pages, waiting
 from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import load_recipe
+from lycosa.run import removal
 from lycosa.run.forgotten import add_forgotten, is_forgotten, is_forgotten_name
 from lycosa.run.removal import REPORT_FILE, STANDING_FILE
 from lycosa.run.session import Session
 from lycosa.run.stored_pages import StoredPages
+from lycosa.run.upkeep import finish_upkeep
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import key_of
@@ -58,6 +60,38 @@ def test_a_removal_that_was_killed_is_done_again(crawled: Path, monkeypatch: pyt
         pass
     assert read_upkeep_journal(crawled) is None
     assert url not in pages(crawled)
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_a_rebuild_does_not_lose_a_removal_that_was_killed(
+    crawled: Path, monkeypatch: pytest.MonkeyPatch, is_undone: bool
+) -> None:
+    (crawled / STANDING_FILE).write_text("{}")
+    add_forgotten(crawled, pages(crawled)[3])
+
+    def killed(*args: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(removal, "_remove_models", killed)
+        with pytest.raises(ZeroDivisionError), opened(crawled):
+            pass
+        if is_undone:
+            with pytest.raises(ZeroDivisionError):
+                Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), rebuild=True)
+            assert read_upkeep_journal(crawled) == UpkeepTask("forget")
+    with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), rebuild=True):
+        pass
+    assert read_upkeep_journal(crawled) is None
+    assert not (crawled / STANDING_FILE).exists()
+
+
+def test_a_removal_that_a_killed_rebuild_was_to_complete_is_completed(crawled: Path) -> None:
+    write_upkeep_journal(crawled, UpkeepTask("rebuild", forgets=True))
+    (crawled / STANDING_FILE).write_text("{}")
+    finish_upkeep(crawled, clock=SimulatedClock(NOW))
+    assert read_upkeep_journal(crawled) is None
+    assert not (crawled / STANDING_FILE).exists()
 
 
 def test_a_journal_of_a_removal_is_enough_to_do_it_again(crawled: Path) -> None:

@@ -1,6 +1,7 @@
 """What the screens change: crawls, labels, hosts, new collections."""
 
 import json
+import sys
 import time
 from html import escape
 from pathlib import Path
@@ -12,17 +13,19 @@ import pytest
 from crawling import collection, wait_until, waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
-from lycosa.run import steering
+from lycosa.run import control, steering
+from lycosa.run.control import CrawlReply
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
+from lycosa.run.topic_training import LearntLabels
 from lycosa.run.trust import is_made_here
-from lycosa.screens import learning
+from lycosa.screens import learning, teaching
 from lycosa.screens.frontier import frontier_view
-from lycosa.screens.learning import learn
+from lycosa.screens.learning import Learnt, learn
 from lycosa.screens.teaching import BATCH, TeachingQueue
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.records import Host, Url
 from screens.serving import Browser
 from sessions import crawl, opened
@@ -158,6 +161,14 @@ def test_waiting_links_that_changed_sides_are_counted_as_the_catalog_has_them(tm
     assert change.waiting_rose + change.waiting_fell > 0
 
 
+def test_the_server_does_not_read_the_waiting_links_to_compare_them(copied, monkeypatch):
+    monkeypatch.setattr(teaching, "learn", lambda *args, **options: Learnt(9, 7, 2, 1))
+    queue = TeachingQueue(copied / "bees", random=Random(0))
+    while (shown := queue.view()).change is None:
+        queue.answer(shown.page.url, "yes")
+    assert (shown.change.waiting, shown.change.waiting_rose, shown.change.waiting_fell) == (7, 2, 1)
+
+
 def test_why_nothing_could_be_learnt_is_said(copied, monkeypatch):
     recipe = copied / "bees" / "lycosa.toml"
     recipe.write_text(recipe.read_text().replace("examples =", 'keywords = ["hive"]\n# examples ='))
@@ -168,6 +179,35 @@ def test_why_nothing_could_be_learnt_is_said(copied, monkeypatch):
     monkeypatch.setattr(learning, "__name__", "no_such_module")
     with pytest.raises(LycosaError, match=r"the model could not be trained: .*No module named no_such_module"):
         learn(copied / "bees", {})
+
+
+def test_errors_of_learning_keep_their_class(copied):
+    with opened(copied / "bees"), pytest.raises(CollectionError, match="another process is writing"):
+        learn(copied / "bees", {Url(HOME): True})
+    (copied / "bees" / "lycosa.toml").write_text("nothing = 1")
+    with pytest.raises(RecipeError, match="no key 'nothing'"):
+        learn(copied / "bees", {Url(HOME): True})
+
+
+def test_what_is_printed_while_learning_is_no_part_of_the_answer(copied, monkeypatch):
+    (copied / "printing.py").write_text(
+        "from lycosa.screens import learning\n"
+        "label_pages = learning.label_pages\n"
+        "def printing(*args, **options):\n"
+        "    print('trained', flush=True)\n"
+        "    return label_pages(*args, **options)\n"
+        "learning.label_pages = printing\n"
+        "learning.main()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(copied))
+    monkeypatch.setattr(learning, "__name__", "printing")
+    assert learn(copied / "bees", {Url(HOME): True}).judged is not None
+
+
+def test_a_running_crawl_learns_a_label_without_another_process(copied, monkeypatch):
+    monkeypatch.setattr(control, "ask", lambda folder, request: CrawlReply(learnt=LearntLabels(7, 0)))
+    monkeypatch.setattr(sys, "executable", "missing")
+    assert learn(copied / "bees", {Url(HOME): True}) == Learnt(7)
 
 
 def test_undoing_an_answer_leaves_what_was_blocked_since(copied):

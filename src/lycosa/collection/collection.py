@@ -129,7 +129,8 @@ class Collection:
             rebuild_message = _recover_rebuild(folder) if writable else ""
             rebuild = rebuild and writable
             if rebuild:
-                write_upkeep_journal(folder, UpkeepTask("rebuild"))
+                forgets = read_upkeep_journal(folder) == UpkeepTask("forget")
+                write_upkeep_journal(folder, UpkeepTask("rebuild", forgets=forgets))
             archive = Archive(
                 folder / "archive",
                 software=software,
@@ -268,8 +269,7 @@ class Collection:
         self.catalog.close()
         self.archive.abandon()
         if self.is_rebuild:
-            _drop_rebuilt(self.folder)
-            delete_upkeep_journal(self.folder)
+            _undo_rebuild(self.folder)
         if self._lock:
             self._lock.close()
 
@@ -412,11 +412,21 @@ def _recover_rebuild(folder: Path) -> str:
         return ""
     if upkeep.stage == "installing":
         _install_rebuilt(folder)
-    _drop_rebuilt(folder)
-    delete_upkeep_journal(folder)
-    if upkeep.stage == "installing":
+        _drop_rebuilt(folder)
+        delete_upkeep_journal(folder)
         return "a rebuild that was broken off at its end is finished now"
+    _undo_rebuild(folder)
     return f"a rebuild was broken off, and has changed nothing; again: lycosa rebuild {quoted(folder)}"
+
+
+def _undo_rebuild(folder: Path) -> None:
+    """Removes the files of a rebuild; a removal that it was to complete is left to the next session."""
+    _drop_rebuilt(folder)
+    upkeep = read_upkeep_journal(folder)
+    if upkeep is not None and upkeep.completes_removal:
+        write_upkeep_journal(folder, UpkeepTask("forget"))
+    else:
+        delete_upkeep_journal(folder)
 
 
 def _drop_rebuilt(folder: Path) -> None:

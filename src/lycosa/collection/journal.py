@@ -2,7 +2,7 @@
 
 A rebuild makes a new catalog and index (`making`), which then replace the old ones (`installing`). After a kill, the
 first stage is undone, the second completed. What is being forgotten is in `forgotten.txt`; the next session that opens
-the collection forgets it.
+the collection forgets it. A rebuild takes over a removal that was interrupted, and leaves it again if it is undone.
 """
 
 from pathlib import Path
@@ -24,6 +24,11 @@ class UpkeepTask(Struct, frozen=True):
 
     task: Literal["rebuild", "forget"]
     stage: Literal["making", "installing"] = "making"
+    forgets: bool = False  # whether a rebuild is also to complete an interrupted removal
+
+    @property
+    def completes_removal(self) -> bool:
+        return self.task == "forget" or self.forgets
 
 
 def read_upkeep_journal(folder: Path) -> UpkeepTask | None:

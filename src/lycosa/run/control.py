@@ -223,11 +223,15 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
 
 def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> LearntLabels:
     """Labels pages, through the running crawl if there is one; without labels, learns from those in the file."""
+    learnt = label_in_crawl(folder, labels)
+    return upkeep.label(folder, dict(labels), clock=WallClock(), notify=notify) if learnt is None else learnt
+
+
+def label_in_crawl(folder: Path, labels: Mapping[Url, bool]) -> LearntLabels | None:
+    """Like `label_pages`, but None if no crawl runs."""
     labels_by_url = {str(url): good for url, good in labels.items()}
     reply = ask(folder, CrawlRequest("label", labels=labels_by_url) if labels else CrawlRequest("learn"))
-    if reply is not None and reply.learnt is not None:
-        return reply.learnt
-    return upkeep.label(folder, dict(labels), clock=WallClock(), notify=notify)
+    return None if reply is None else reply.learnt
 
 
 def _send_and_receive(connection: socket.socket, request: CrawlRequest, timeout: float) -> CrawlReply:

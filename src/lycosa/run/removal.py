@@ -38,7 +38,8 @@ def remove_forgotten(
     rebuild, its journal stays instead, so that after a kill the new catalog is deleted.
     """
     catalog, forgotten = collection.catalog, read_forgotten(folder)
-    was_killed = read_upkeep_journal(folder) == UpkeepTask("forget")
+    upkeep = read_upkeep_journal(folder)
+    was_killed = upkeep is not None and upkeep.completes_removal
     is_done = sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or [])
     if is_done and not was_killed:
         return 0

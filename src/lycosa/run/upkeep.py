@@ -166,11 +166,11 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
     """
     check_collection(folder)
     upkeep = read_upkeep_journal(folder)
-    if upkeep is None:
-        return
-    if upkeep.task == "rebuild":
+    if upkeep is not None and upkeep.task == "rebuild":
         if message := recover_rebuild(folder):
             notify(message)
+        upkeep = read_upkeep_journal(folder)  # of a removal that the rebuild was to complete
+    if upkeep is None or upkeep.task == "rebuild":
         return
     try:
         with Session(folder, load_recipe(folder, for_reading=True), clock=clock, drops_untrusted_settings=True):

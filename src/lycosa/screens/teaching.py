@@ -1,17 +1,12 @@
 """Labelling on a screen, like `lycosa review`: one page at a time; after every ten, the model is trained."""
 
-from array import array
 from pathlib import Path
 from random import Random
 from threading import Lock
-from typing import NamedTuple
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
-from lycosa.frontier.durable import waiting_priorities
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import wilson_interval
 from lycosa.run import steering
@@ -19,7 +14,6 @@ from lycosa.run.open import open_for_reading
 from lycosa.run.review import Batch, add_to_sample, choose_batch, sample_result
 from lycosa.run.trust import require_trust
 from lycosa.run.upkeep import require_learning
-from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Url
 from lycosa.vocabulary.text import visible
@@ -77,19 +71,6 @@ class TeachView(Struct, frozen=True):
     can_undo: bool
     change: LearntChange | None
     sample: RandomSample | None
-
-
-class _WaitingSides(NamedTuple):
-    """Which waiting URLs have a priority of `RELEVANT` or more; arrays, as there may be millions."""
-
-    keys: NDArray[np.int64]  # hashes of the URLs
-    is_above: NDArray[np.int8]
-
-    def changes(self, after: "_WaitingSides") -> tuple[int, int, int]:
-        """Of the URLs that wait in both: how many there are, are above only afterwards, and were only before."""
-        _, old, new = np.intersect1d(self.keys, after.keys, return_indices=True)
-        change = after.is_above[new] - self.is_above[old]
-        return len(change), int((change > 0).sum()), int((change < 0).sum())
 
 
 class TeachingQueue:
@@ -163,34 +144,20 @@ class TeachingQueue:
         labels = sum(verdict is not None for verdict in self._verdicts)
         if not labels:
             return
-        before, waiting_before = self._relevant(), self._waiting_sides()
-        learnt = learn(self._folder, {}, ranks_waiting=waiting_before is not None)  # those that `answer` has saved
-        after, waiting_after = self._relevant(), self._waiting_sides() if learnt.is_ranked else None
-        changes: tuple[int | None, int, int] = (None, 0, 0)
-        if waiting_before is not None and waiting_after is not None:
-            changes = waiting_before.changes(waiting_after)
+        before = self._relevant()
+        learnt = learn(self._folder, {}, ranks_waiting=True)  # those that `answer` has saved
+        after = self._relevant()
         both = before.keys() & after.keys()
         self._change = LearntChange(
             labels,
             learnt.judged,
             sum(after[number] and not before[number] for number in both),
             sum(before[number] and not after[number] for number in both),
-            *changes,
-            is_ranking_left=waiting_before is not None and not learnt.is_ranked,
+            learnt.waiting,
+            learnt.waiting_rose,
+            learnt.waiting_fell,
+            learnt.is_ranking_left,
         )
-
-    def _waiting_sides(self) -> _WaitingSides | None:
-        """None if the strategy does not rank by a priority from 0 to 1."""
-        keys, is_above = array("q"), array("b")
-        with open_for_reading(self._folder) as collection, collection.catalog.reporting_errors():
-            catalog = collection.catalog
-            strategy = STRATEGIES.get(catalog.get_state("strategy", str) or "")
-            if strategy is None or getattr(strategy.make, "scale", "") != "unit":
-                return None
-            for url, priority in waiting_priorities(catalog.connection):
-                keys.append(hash(url))
-                is_above.append(priority >= RELEVANT)
-        return _WaitingSides(np.frombuffer(keys, np.int64), np.frombuffer(is_above, np.int8))
 
     def _relevant(self) -> dict[int, bool]:
         """Whether each page is relevant, by its number."""

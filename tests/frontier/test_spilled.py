@@ -266,3 +266,16 @@ def test_a_candidate_that_was_prefetched_before_it_was_saved_is_complete() -> No
         taken.append(candidate)
         frontier.save()
     assert taken == put
+
+
+def test_a_host_that_was_parked_twice_is_forgotten_once() -> None:
+    frontier = DurableFrontier(sqlite3.connect(":memory:"), clock=SimulatedClock(), delay=0.0, per_address=1)
+    frontier.rank_by(BestFirst())
+    for host, page, priority in (("a", 1, 0.3), ("b", 1, 0.3), ("a", 2, 0.1), ("b", 2, 0.9)):
+        frontier.put([Candidate(Url(f"http://{host}.site.example/{page}"), priority)])
+    for priority in (0.9, 0.3, 0.3, 0.1):
+        taken = frontier.take(0.0)
+        assert taken is not None and taken.priority == priority
+        if len(frontier) == 2:
+            assert frontier.take(0.0) is None  # one request at a time
+        frontier.settle(taken.url)

@@ -347,7 +347,7 @@ class HostQueues:
             _, _, host = heappop(limit.parked)
             self._parked_count -= 1
             queue = self._queues.get(host)
-            if queue is None:
+            if queue is None or not queue.is_parked:  # the listing is outdated
                 continue
             queue.is_parked = False
             if queue.busy or queue.is_suspended or queue.not_before:

@@ -243,7 +243,7 @@ def test_a_host_without_waiting_links_costs_nothing() -> None:
 def test_a_file_of_entries_that_were_taken_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spilled, "_MIN_COMPACTED", 10_000)
     entries = SpilledEntries()
-    list_number = entries.list_for(1)
+    list_number = entries.list_for(1, 0)
     for order in range(1, 2_001):
         entries.add(list_number, float(-order), order, order)
         if order > 10:
@@ -266,3 +266,36 @@ def test_a_candidate_that_was_prefetched_before_it_was_saved_is_complete() -> No
         taken.append(candidate)
         frontier.save()
     assert taken == put
+
+
+def test_a_host_that_was_parked_twice_is_forgotten_once() -> None:
+    frontier = DurableFrontier(sqlite3.connect(":memory:"), clock=SimulatedClock(), delay=0.0, per_address=1)
+    frontier.rank_by(BestFirst())
+    for host, page, priority in (("a", 1, 0.3), ("b", 1, 0.3), ("a", 2, 0.1), ("b", 2, 0.9)):
+        frontier.put([Candidate(Url(f"http://{host}.site.example/{page}"), priority)])
+    for priority in (0.9, 0.3, 0.3, 0.1):
+        taken = frontier.take(0.0)
+        assert taken is not None and taken.priority == priority
+        if len(frontier) == 2:
+            assert frontier.take(0.0) is None  # one request at a time
+        frontier.settle(taken.url)
+
+
+def test_dormant_hosts_of_a_domain_over_its_share_are_not_read_while_others_are_idle() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = DurableFrontier(
+        connection, clock=SimulatedClock(), delay=0.0, in_memory=10, per_address=1_000, site_share=0.02
+    )
+    frontier.rank_by(BestFirst())
+    frontier.put([Candidate(Url(f"http://h{number}.farm.example/"), 0.9) for number in range(200)])
+    frontier.put([Candidate(Url(f"http://www.site{number}.example/"), 0.5) for number in range(50)])
+    frontier.save()
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    taken = []
+    while len(taken) < 50 and (candidate := frontier.take(0.0)) is not None:
+        taken.append(candidate)
+        frontier.put([Candidate(Url(f"http://late{number}.example/{len(taken)}"), 0.3) for number in range(10)])
+    assert ["farm" in each.url for each in taken] == [True] * 2 + [False] * 48
+    assert frontier.passed_over == {"farm.example": 48}
+    assert len(statements) <= 2 * len(taken)

@@ -195,7 +195,8 @@ class HostQueues:
         spilled = self._spilled
         assert spilled is not None
         if len(queue.entries) > count:
-            queue.spilled_list_number = spilled.list_for(hash(host))
+            site_key = 0 if self._shares is None else hash(site_of(host))
+            queue.spilled_list_number = spilled.list_for(hash(host), site_key)
         while len(queue.entries) > count:
             entry = queue.entries.pop()
             spilled.add_entry(queue.spilled_list_number, entry)
@@ -347,7 +348,7 @@ class HostQueues:
             _, _, host = heappop(limit.parked)
             self._parked_count -= 1
             queue = self._queues.get(host)
-            if queue is None:
+            if queue is None or not queue.is_parked:  # the listing is outdated
                 continue
             queue.is_parked = False
             if queue.busy or queue.is_suspended or queue.not_before:
@@ -572,12 +573,25 @@ class HostQueues:
     def _best_idle(self) -> Host | None:
         """The idle host with the best entry, which is then at the top of its heap; parks hosts whose limit is full."""
         host = self._best_idle_with_queue()
-        while self._spilled is not None and (dormant := self._spilled.best_dormant()) is not None:
-            if host is not None and self._place_of(self._next[0]) < (dormant[0], *dormant[:2]):
+        while self._spilled is not None and (dormant := self._best_dormant(self._spilled)) is not None:
+            place, list_number = dormant
+            if host is not None and self._place_of(self._next[0]) < place:
                 break
-            self._wake_dormant(dormant[2])
+            self._wake_dormant(list_number)
             host = self._best_idle_with_queue()
         return host
+
+    def _best_dormant(self, spilled: SpilledEntries) -> tuple[tuple[float, float, int], int] | None:
+        """The first place among dormant hosts, and the list of its host."""
+        over = frozenset(map(hash, () if self._shares is None else self._shares.over))
+        spilled.list_apart(over)
+        return min(
+            (
+                (self._place(rank, order, is_behind=site_key in over), list_number)
+                for site_key, (rank, order, list_number) in spilled.best_dormant()
+            ),
+            default=None,
+        )
 
     def _wake_dormant(self, list_number: int) -> None:
         """Recreates the queue of a dormant host with its best entry; forgets the host if no entry is current.
@@ -613,7 +627,10 @@ class HostQueues:
     def _place_of(self, listing: _Listing) -> tuple[float, float, int]:
         """The place of an idle host among others, best first: its rank, but behind if its domain is over its share."""
         rank, order, host = listing
-        if self._shares is None or site_of(host) not in self._shares.over:
+        return self._place(rank, order, is_behind=self._shares is not None and site_of(host) in self._shares.over)
+
+    def _place(self, rank: float, order: int, *, is_behind: bool) -> tuple[float, float, int]:
+        if not is_behind:
             return rank, rank, order
         return inf if self.slack == inf else _BEHIND_FACTOR * rank, rank, order
 
@@ -621,9 +638,14 @@ class HostQueues:
         """Counts a request to an idle host, and which registered domains with better URLs are passed over for it."""
         if self._shares is None:
             return
-        for site, heap in self._behind.items():
-            if heap and heap[0] < listing:
-                self._shares.pass_over(site)
+        passed_over = {site for site, heap in self._behind.items() if heap and heap[0] < listing}
+        if self._spilled is not None:
+            for site in self._shares.over:
+                dormant, limit = self._spilled.best_dormant_of(hash(site)), self._limits.get(f"site {site}")
+                if dormant is not None and dormant[:2] < listing[:2] and not (limit is not None and limit.is_full):
+                    passed_over.add(site)
+        for site in sorted(passed_over):
+            self._shares.pass_over(site)
         self._shares.add(host)
 
     def _best_of(self, listings: list[_Listing]) -> Host | None:

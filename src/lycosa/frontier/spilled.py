@@ -1,7 +1,7 @@
 """Waiting URLs that are not in memory: a linked list of records per host, in a temporary file."""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from heapq import heappop, heappush
 from math import inf
 from pathlib import Path
@@ -19,6 +19,7 @@ _RECORD = BinaryFormat("<dqqq")  # rank, order, key of the URL, offset of the ne
 _RECORD_SIZE = _RECORD.size
 _END = -1  # offset after the last record of a list
 _MAX_LISTINGS = 4_096  # best dormant hosts kept in a heap
+_MAX_SITES_APART = 64  # sites whose dormant hosts have a heap of their own; beyond that, only those asked for last
 _READ_AHEAD = 8  # records
 _MAX_RANKED = 1_000_000  # entries whose rank is in memory; others are looked up in the table
 _DOUBLE, _BITS = BinaryFormat("<d"), BinaryFormat("<Q")  # a rank, and its bits as an integer
@@ -44,12 +45,23 @@ class QueueEntry(Struct, order=True, gc=False):
         return self.rank + BOOST if self.rank < -BOOST / 2 else self.rank
 
 
+class _DormantHeap:
+    """A heap of the best dormant hosts of one site, or of all other sites; filled when it is needed."""
+
+    __slots__ = ("listed_up_to", "listings")
+
+    def __init__(self) -> None:
+        self.listings: list[DormantListing] = []  # an outdated listing is dropped when popped
+        self.listed_up_to = (-inf, 0)  # every dormant host up to this rank is listed
+
+
 class SpilledEntries:
     """The entries that are not in memory, each as rank, order and the key of its URL; keys are hashes.
 
     A host with spilled entries has a numbered list of records; in memory are its best rank and order, even of an
     outdated entry, and the offset of its first record. A list is sorted when something is taken from it. A host is
-    *dormant* while none of its entries is in memory, and is then included in `best_dormant`.
+    *dormant* while none of its entries is in memory, and is then included in `best_dormant`. A site is the registered
+    domain of a host, given by its key; the dormant hosts of some sites are listed apart from all others.
     """
 
     def __init__(self, folder: Path | None = None):
@@ -67,14 +79,15 @@ class SpilledEntries:
         self._file = ScratchFile(self._folder)
         self.list_of = KeyTable()  # the number of the list of each host, from 1, by the key of the host
         self._host_keys = array("q", [0])  # the key of the host of each list
+        self._site_keys = array("q", [0])
         self._ranks = array("d", [inf])  # of the best entry; inf for a free list
         self._orders = array("q", [0])
         self._offsets = array("q", [_END])  # of the first record of each list
         self._is_sorted = bytearray(1)
         self._is_dormant = bytearray(1)
         self._free_lists: list[int] = []
-        self._listings: list[DormantListing] = []  # heap of dormant hosts; an outdated listing is dropped when popped
-        self._listed_up_to = (inf, 0)  # every dormant host up to this rank is listed
+        self._others = self._latest = _DormantHeap()  # of sites that are not listed apart; of the host woken last
+        self._apart: dict[int, _DormantHeap] = {}  # by site
 
     def __len__(self) -> int:
         """The number of current entries."""
@@ -93,7 +106,7 @@ class SpilledEntries:
         """Whether a list is in use."""
         return self._ranks[list_number] != inf
 
-    def list_for(self, host_key: int) -> int:
+    def list_for(self, host_key: int, site_key: int) -> int:
         """The number of the list of a host that is not dormant, created if needed."""
         list_number = self.list_of[host_key]
         if list_number:
@@ -102,12 +115,13 @@ class SpilledEntries:
             list_number = self._free_lists.pop()
         else:
             list_number = len(self._host_keys)
-            for column in (self._host_keys, self._orders, self._offsets):
+            for column in (self._host_keys, self._site_keys, self._orders, self._offsets):
                 column.append(0)
             self._ranks.append(inf)
             self._is_sorted.append(0)
             self._is_dormant.append(0)
         self.list_of[host_key], self._host_keys[list_number] = list_number, host_key
+        self._site_keys[list_number] = site_key
         self._ranks[list_number], self._orders[list_number], self._offsets[list_number] = inf, 0, _END
         self._is_sorted[list_number], self._is_dormant[list_number] = 1, 0
         return list_number
@@ -169,6 +183,7 @@ class SpilledEntries:
     def wake(self, list_number: int) -> None:
         """Ends the dormancy of a host."""
         self._is_dormant[list_number] = 0
+        self._latest = self._heap_of(list_number)
 
     def take(self, list_number: int, count: int) -> list[int]:
         """Removes the best entries of a host, at least `count` if it has so many; returns their orders, best first. A
@@ -225,39 +240,68 @@ class SpilledEntries:
 
     # ------------------------------------------------------------ dormant hosts
 
-    def best_dormant(self) -> DormantListing | None:
-        """The dormant host with the best entry, which may be outdated."""
-        while True:
-            listings = self._listings
+    def list_apart(self, site_keys: Set[int]) -> None:
+        """Lists the dormant hosts of these sites apart from now on."""
+        if site_keys <= self._apart.keys():
+            return
+        if len(self._apart) >= _MAX_SITES_APART:
+            self._apart, self._others = {}, _DormantHeap()
+        for site_key in site_keys - self._apart.keys():
+            self._apart[site_key] = _DormantHeap()
+
+    def best_dormant(self) -> Iterator[tuple[int | None, DormantListing]]:
+        """The dormant host with the best entry, which may be outdated, of each site listed apart, and of all others.
+
+        Each comes with its site, or None.
+        """
+        for site_key in (None, *self._apart):
+            if (listing := self.best_dormant_of(site_key)) is not None:
+                yield site_key, listing
+
+    def best_dormant_of(self, site_key: int | None) -> DormantListing | None:
+        """The same of one site; None for all that are not listed apart."""
+        heap = self._others if site_key is None else self._apart.get(site_key)
+        while heap is not None:
+            listings = heap.listings
             while listings:
                 rank, order, list_number = listings[0]
                 if (
                     self._is_dormant[list_number]
                     and self._ranks[list_number] == rank
                     and self._orders[list_number] == order
+                    and self._heap_of(list_number) is heap
                 ):
                     return listings[0]
                 heappop(listings)
-            if self._listed_up_to[0] == inf or not self._list_best():
-                return None
+            if heap.listed_up_to[0] == inf or not self._list_best(heap, site_key):
+                break
+        return None
 
     def probable_next(self, count: int) -> list[int]:
         """The orders of some of the best entries of dormant hosts: the first items of a heap are among the smallest."""
-        return [order for _, order, _ in self._listings[:count]]
+        return [order for _, order, _ in self._latest.listings[:count]]
+
+    def _heap_of(self, list_number: int) -> _DormantHeap:
+        return self._apart.get(self._site_keys[list_number], self._others)
 
     def _list(self, list_number: int) -> None:
-        listing = self._ranks[list_number], self._orders[list_number], list_number
-        if listing[:2] <= self._listed_up_to:
-            heappush(self._listings, listing)
-            if len(self._listings) > 4 * _MAX_LISTINGS:
-                self._list_best()
+        listing, heap = (self._ranks[list_number], self._orders[list_number], list_number), self._heap_of(list_number)
+        if listing[:2] <= heap.listed_up_to:
+            heappush(heap.listings, listing)
+            if len(heap.listings) > 4 * _MAX_LISTINGS:
+                self._list_best(heap, None if heap is self._others else self._site_keys[list_number])
 
-    def _list_best(self) -> bool:
-        """Lists the best dormant hosts; returns whether there are any."""
-        (list_numbers,) = np.frombuffer(self._is_dormant, np.uint8).nonzero()
+    def _list_best(self, heap: _DormantHeap, site_key: int | None) -> bool:
+        """Lists the best dormant hosts of a heap; returns whether there are any."""
+        is_listed, site_keys = np.frombuffer(self._is_dormant, np.bool_), np.frombuffer(self._site_keys, np.int64)
+        if site_key is not None:
+            is_listed = is_listed & (site_keys == site_key)
+        elif self._apart:
+            is_listed = is_listed & ~np.isin(site_keys, list(self._apart))
+        (list_numbers,) = is_listed.nonzero()
         ranks = np.frombuffer(self._ranks)[list_numbers]
         orders = np.frombuffer(self._orders, np.int64)[list_numbers]
-        self._listed_up_to = (inf, 0)
+        heap.listed_up_to = (inf, 0)
         if len(list_numbers) > _MAX_LISTINGS:
             last_rank = np.partition(ranks, _MAX_LISTINGS - 1)[_MAX_LISTINGS - 1]
             (ties,) = (ranks == last_rank).nonzero()
@@ -265,9 +309,9 @@ class SpilledEntries:
             last_order = np.partition(orders[ties], ties_listed - 1)[ties_listed - 1]
             chosen = (ranks < last_rank) | ((ranks == last_rank) & (orders <= last_order))
             list_numbers, ranks, orders = list_numbers[chosen], ranks[chosen], orders[chosen]
-            self._listed_up_to = (float(last_rank), int(last_order))
-        self._listings = sorted(zip(ranks.tolist(), orders.tolist(), list_numbers.tolist(), strict=True))
-        return bool(self._listings)
+            heap.listed_up_to = (float(last_rank), int(last_order))
+        heap.listings = sorted(zip(ranks.tolist(), orders.tolist(), list_numbers.tolist(), strict=True))
+        return bool(heap.listings)
 
     # ------------------------------------------------------------ the file
 

@@ -315,6 +315,18 @@ def assert_is_as_described(value, schema, described):
         assert isinstance(value, {"string": str, "integer": int, "number": (int, float), "boolean": bool}[kind])
 
 
+def test_the_guide_has_a_picture_of_every_screen_of_a_collection(browser):
+    docs = Path(__file__).parents[2] / "docs"
+    guide = (docs / "guide" / "screens.md").read_text(encoding="utf-8")
+    paths = {route.path for route in browser.application._app.routes if "GET" in route.methods}
+    found = {path.removeprefix("/c/{name}/") for path in paths if path.startswith("/c/{name}/")}
+    screens = found - {"stored", "events", "export/file"}  # parts of screens, and a download
+    assert {"frontier", "neighbours", "peers"} <= screens
+    for screen in screens:
+        assert f"](../pictures/screen-{screen}.png)" in guide, screen
+        assert (docs / "pictures" / f"screen-{screen}.png").is_file(), screen
+
+
 @pytest.mark.parametrize("query", ["honey", ""])
 def test_a_page_beyond_the_last_shows_the_last(browser, query):
     last = browser.get(f"/api/collections/bees/search?q={query}").json()["last_page"]

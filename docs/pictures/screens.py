@@ -2,14 +2,16 @@
 
     lycosa demo && python docs/pictures/screens.py demo
 
-Adds to them what the demo lacks: an atlas, a study, and a refresh of the made-up web as it is a month later. Needs
-playwright and chromium: make browser.
+Adds to them what the demo lacks: an atlas, a study, a refresh of the made-up web as it is a month later, and a group of
+peers. Needs playwright and chromium: make browser.
 """
 
+import contextlib
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -33,6 +35,13 @@ PATHS = {
     "map": "/maps/atlas",
     "study": "/studies/freshness",
 }
+LINKED = {  # pictures of screens that links lead to: the screen with the first link, and what to click
+    "page": ("search", "a.item"),
+    "versions": ("refresh", "text=what changed"),
+    "neighbours": ("search", "a.item", "text=pages that link here"),
+}
+PEERS = ["breadth-first", "best-first", "hunter"]  # the first asks the others
+ASKED = "nectar swarm queen drone"
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -56,6 +65,26 @@ def prepare(folder: Path) -> None:
             _run("refresh", str(folder / "hunter"), *options)
 
 
+@contextlib.contextmanager
+def peers(folder: Path) -> Iterator[None]:
+    """Serves the collections to each other, in a group; returns when the first knows the others."""
+    secret = folder / "friends.secret"
+    if not secret.exists():
+        subprocess.run([*LYCOSA, "peer", "group", str(secret)], check=True, stdout=subprocess.DEVNULL)
+    with contextlib.ExitStack() as stack:
+        joined: list[str] = []
+        for name in reversed(PEERS):
+            words = [*LYCOSA, "peer", "serve", str(folder / name), "--listen", "127.0.0.1:0", "--allow-private"]
+            command = [*words, "--group", str(secret), *joined]
+            served = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            stack.callback(served.terminate)
+            place = re.match(r"\w+@(\S+) serves", served.stdout.readline())[1]
+            joined += ["--join", place]
+        search = [*LYCOSA, "peer", "search", str(folder / PEERS[0]), ASKED, "--json"]
+        subprocess.run(search, check=True, stdout=subprocess.DEVNULL)  # connects to those that it joins
+        yield
+
+
 def _run(*words: str) -> None:
     subprocess.run([*LYCOSA, *words, "--quiet"], check=True, stdout=subprocess.DEVNULL)
 
@@ -74,12 +103,19 @@ def main(folder: str) -> None:
             for name, path in PATHS.items():
                 page.goto(base + path)
                 page.screenshot(path=HERE / f"screen-{name}.png")
-            for name, path, link in (("page", "search", "a.item"), ("versions", "refresh", "text=what changed")):
+            for name, (path, *links) in LINKED.items():
                 page.goto(base + PATHS[path])
-                page.click(link)
+                for link in links:
+                    page.click(link)
                 page.wait_for_url(f"**/{name}?**")
                 page.wait_for_load_state("load")
                 page.screenshot(path=HERE / f"screen-{name}.png")
+            with peers(Path(folder)):
+                page.goto(f"{base}/c/{PEERS[0]}/peers")
+                page.fill("[name=q]", ASKED)
+                page.keyboard.press("Enter")
+                page.wait_for_selector("text=answered by")
+                page.screenshot(path=HERE / "screen-peers.png", full_page=True)
             browser.close()
         finally:
             server.terminate()

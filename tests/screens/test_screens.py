@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from crawling import PATIENCE, collection, lycosa
 from lycosa.run.reasons import Factor
 from lycosa.run.topic import read_labels
-from lycosa.screens import charts, overviews
+from lycosa.screens import charts, overviews, peers
 from lycosa.screens.library import Library, NoSuchCollectionError
 from lycosa.screens.page import PathStep
 from lycosa.screens.search import SearchView
@@ -229,12 +229,66 @@ def test_a_client_made_from_the_description_gets_what_it_describes(browser):
                 address + "?" + "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
             )
             assert answer.status_code == 200
-            assert_is_as_described(
-                answer.json(), operation["responses"]["200"]["content"]["application/json"]["schema"], described
-            )
+            described_contents = operation["responses"]["200"]["content"]
+            media_type = answer.headers["content-type"]
+            value = answer.json() if media_type == "application/json" else answer.text
+            assert_is_as_described(value, described_contents[media_type]["schema"], described)
             asked += 1
-    assert asked == 15
+    assert asked == 17
     assert browser.get("/api/collections/nothing").json() == {"error": "there is no such collection here"}
+
+
+def test_the_description_has_every_route_of_the_interface(browser):
+    described = browser.get("/api/openapi.json").json()["paths"]
+    routes = {
+        (route.path.replace(":path", ""), method.lower())
+        for route in browser.application._app.routes
+        for method in route.methods
+        if method != "HEAD" and route.path.startswith("/api/") and route.path != "/api/openapi.json"
+    }
+    assert {(path, method) for path, methods in described.items() for method in methods} == routes
+
+
+@pytest.mark.parametrize("asked", ["format=jsonl&most=3", "format=csv&content=text", "format=urls&min_relevance=0.5"])
+def test_programs_get_the_export_of_the_screen(browser, asked):
+    got = browser.get(f"/api/collections/bees/export?{asked}")
+    saved = browser.get(f"/c/bees/export/file?{asked}")
+    assert got.text == saved.text != ""
+    assert got.headers["content-type"] == saved.headers["content-type"]
+    refused = browser.get("/api/collections/bees/export?format=parquet")
+    assert (refused.status_code, "no such format" in refused.json()["error"]) == (400, True)
+
+
+def test_programs_get_the_peers_and_their_answers(root, tmp_path, monkeypatch):
+    root = Path(copytree(root, tmp_path / "copy"))
+    (root / "bees" / "peer").mkdir()
+    hit = {"url": "http://a.example/", "title": "Honey", "relevance": 0.5, "providers": [["B", "10.0.0.2:7"]]}
+    outputs = {
+        "show": {"name": "A", "is_running": True, "neighbours": [{"name": "B"}]},
+        "search": {"hits": [hit], "answered": ["B"]},
+    }
+    commands = []
+
+    def run(folder, output_type, *arguments):
+        commands.append(arguments)
+        return msgspec.convert(outputs[arguments[0]], output_type)
+
+    monkeypatch.setattr(peers, "_run_command", run)
+    browser = Browser(root)
+    described = browser.get("/api/openapi.json").json()
+    methods = described["paths"]["/api/collections/{name}/peers"]
+    known = browser.get("/api/collections/bees/peers?q=honey").json()
+    assert ([each["name"] for each in known["peers"]], known["hits"]) == (["B"], None)
+    assert [words[0] for words in commands] == ["show"]  # nobody is asked by reading
+    found = browser.post("/api/collections/bees/peers", {"q": "honey"}).json()
+    assert [each["providers"] for each in found["hits"]] == [["B"]]
+    assert commands[-1][-1] == "honey"
+    for method, value in (("get", known), ("post", found)):
+        schema = methods[method]["responses"]["200"]["content"]["application/json"]["schema"]
+        assert_is_as_described(value, schema, described)
+    reader = Browser(root, read_only=True)
+    assert reader.get("/api/collections/bees/peers").status_code == 400
+    assert len(commands) == 3
 
 
 def assert_is_as_described(value, schema, described):
@@ -259,6 +313,18 @@ def assert_is_as_described(value, schema, described):
             assert_is_as_described(each, schema["items"], described)
     elif kind in ("string", "integer", "number", "boolean"):
         assert isinstance(value, {"string": str, "integer": int, "number": (int, float), "boolean": bool}[kind])
+
+
+def test_the_guide_has_a_picture_of_every_screen_of_a_collection(browser):
+    docs = Path(__file__).parents[2] / "docs"
+    guide = (docs / "guide" / "screens.md").read_text(encoding="utf-8")
+    paths = {route.path for route in browser.application._app.routes if "GET" in route.methods}
+    found = {path.removeprefix("/c/{name}/") for path in paths if path.startswith("/c/{name}/")}
+    screens = found - {"stored", "events", "export/file"}  # parts of screens, and a download
+    assert {"frontier", "neighbours", "peers"} <= screens
+    for screen in screens:
+        assert f"](../pictures/screen-{screen}.png)" in guide, screen
+        assert (docs / "pictures" / f"screen-{screen}.png").is_file(), screen
 
 
 @pytest.mark.parametrize("query", ["honey", ""])

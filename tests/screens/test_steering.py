@@ -98,6 +98,18 @@ def test_urls_of_a_pattern_are_blocked(copied):
     assert escape(f"{ads[:-1]}*") in browser.get("/c/bees/frontier").text
 
 
+def test_blocking_drops_what_waits_and_undoing_brings_it_back_as_the_screen_says(copied):
+    browser, before = Browser(copied), waiting(copied / "bees")
+    said = " ".join(browser.get("/c/bees/frontier").text.split())
+    assert "Blocking drops what waits there; undoing it brings that back when the next crawl begins." in said
+    assert browser.post("/c/bees/steer", {"action": "block", "what": "text.example"}).status_code == 303
+    assert browser.get("/api/collections/bees/frontier").json()["total"] == 0
+    assert browser.post("/c/bees/steer", {"action": "undo"}).status_code == 303
+    with opened(copied / "bees"):  # as the next crawl does
+        pass
+    assert waiting(copied / "bees").keys() == before.keys() != set()
+
+
 def test_hosts_on_hold_are_shown_until_their_holds_end(copied):
     folder, browser = copied / "bees", Browser(copied)
     with opened(folder, now=time.time()) as session:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 import uvicorn
 
-from crawling import PATIENCE, begin, kill, rows, wait_until
+from crawling import PATIENCE, begin, collection, kill, rows, wait_until
 from lycosa.run.review import read_sample
 from lycosa.run.steering import read_steering
 from lycosa.run.topic import read_labels
@@ -458,6 +458,45 @@ def _served_here(root, resolve):
             server.should_exit = True
             thread.join()
             crawls.close()
+
+
+RUNNING = "li.card:has(a[href='/c/{}']) .state.running"
+
+
+def test_two_crawls_run_at_a_time_and_the_collections_show_both(chromium, tmp_path):
+    world = SyntheticWorld(seed=1, pages=40_000, sites=400, topics=8)  # more than is crawled before they are stopped
+    seeds = sorted(world.urls())[:10]
+    folders = [collection(tmp_path / name, seeds, rest="[stop]\ndry_after = 0\n") for name in ("bees", "wasps")]
+    with _apart(WorldServer(world)) as served, _served_here(tmp_path, served.resolve) as (base, address):
+        context = chromium.new_context()
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_selector("ul.cards")
+        for folder in folders:
+            page.goto(f"{base}/c/{folder.name}/crawl")
+            page.fill("[name=pages]", "100000")
+            page.click("#live [value=start]")
+            page.wait_for_selector("#live [value=stop]")
+        wait_until(lambda: all(_stored(folder) for folder in folders))
+        before = [_stored(folder) for folder in folders]
+        page.goto(f"{base}/")
+        assert [page.locator(RUNNING.format(folder.name)).count() for folder in folders] == [1, 1]
+        wait_until(lambda: all(_stored(folder) > count for folder, count in zip(folders, before, strict=True)))
+        page.goto(f"{base}/c/bees/crawl")
+        page.click("#live [value=stop]")
+        page.wait_for_selector("#live [value=start]")
+        page.goto(f"{base}/")
+        assert [page.locator(RUNNING.format(folder.name)).count() for folder in folders] == [0, 1]
+        page.goto(f"{base}/c/wasps/crawl")
+        page.click("#live [value=stop]")
+        page.wait_for_selector("#live [value=start]")
+        context.close()
+
+
+def _stored(folder):
+    """The number of pages in the catalog; 0 before there is one."""
+    return len(_urls(folder)) if (folder / "catalog.sqlite").exists() else 0
 
 
 def test_a_name_that_was_bent_to_this_machine_is_not_answered(served):

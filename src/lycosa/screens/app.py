@@ -41,10 +41,10 @@ from .library import Library, NoSuchCollectionError
 from .lines import checked_url
 from .neighbours import neighbours_view
 from .new_collection import create_collection
-from .openapi import LABEL_PATH, ApiError, LabelReply, description
+from .openapi import EXPORT_PATH, LABEL_PATH, PEERS_PATH, ApiError, LabelReply, description
 from .overviews import CollectionCard, CollectionList, LiveView, Overviews, metrics_text
 from .page import page_view, stored_html
-from .peers import is_configured, peers_view
+from .peers import PeersView, is_configured, peers_view
 from .refreshes import RefreshView, refresh_view
 from .search import ORDERS, PERIODS, SearchView, search_view
 from .studies import Studies
@@ -57,6 +57,7 @@ _MAX_THREADS = 4  # that read collections at a time
 _STATIC = {"screens.css": "text/css", "screens.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _MAX_METRICS_COLLECTIONS = 500  # collections
 _MAX_CHOICES = 500  # collections to choose from
+_MAX_PEER_QUERY = 1_000  # characters
 _EVENT_INTERVAL = 1.5  # seconds
 _MAX_EVENTS = 2_400  # of one connection, which then ends after an hour; browsers connect again
 _MAX_STREAMS = 24  # connections that wait for events
@@ -106,6 +107,9 @@ def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls:
         Route("/api/collections/{name}/crawl", screens.api_crawl),
         Route("/api/collections/{name}/teach", screens.api_teach),
         Route("/api/collections/{name}/refresh", screens.api_refresh),
+        Route(EXPORT_PATH, screens.export_file),
+        Route(PEERS_PATH, screens.api_peers),
+        Route(PEERS_PATH, screens.api_ask_peers, methods=["POST"]),
         Route("/api/compare", screens.api_compare),
         Route("/api/maps", screens.api_atlases),
         Route("/api/maps/{file}", screens.api_atlas),
@@ -268,10 +272,13 @@ class Screens:
         return ExportResponse(stream, name, asked)
 
     async def peers(self, request: Request) -> Response:
-        return await self._peers(request.path_params["name"], "")
+        return self._render_peers(request, await self._peers(request))
 
     async def ask_peers(self, request: Request) -> Response:
-        return await self._peers(request.path_params["name"], request.scope[FORM].get("q", "")[:1_000])
+        return self._render_peers(request, await self._peers(request, asked=request.scope[FORM].get("q", "")))
+
+    def _render_peers(self, request: Request, view: PeersView) -> Response:
+        return self._render("peers.html", view=view, name=request.path_params["name"], tab="overview")
 
     async def compare(self, request: Request) -> Response:
         view = await self._comparison(request)
@@ -416,6 +423,12 @@ class Screens:
     async def api_refresh(self, request: Request) -> Response:
         return _json(await self._refresh(request))
 
+    async def api_peers(self, request: Request) -> Response:
+        return _json(await self._peers(request))
+
+    async def api_ask_peers(self, request: Request) -> Response:
+        return _json(await self._peers(request, asked=request.scope[FORM].get("q", "")))
+
     async def api_compare(self, request: Request) -> Response:
         view = await self._comparison(request)
         if view is None:
@@ -500,12 +513,11 @@ class Screens:
 
         return await self._in_thread(view)
 
-    async def _peers(self, name: str, query: str) -> Response:
-        folder = self._library.folder(name)
+    async def _peers(self, request: Request, *, asked: str = "") -> PeersView:
+        folder = self._library.folder(request.path_params["name"])
         if self._access.read_only:
             raise UsageError("read-only screens ask no peers")
-        view = await self._in_thread(peers_view, folder, query)
-        return self._render("peers.html", view=view, name=name, tab="overview")
+        return await self._in_thread(peers_view, folder, asked[:_MAX_PEER_QUERY])
 
     async def _comparison(self, request: Request) -> Comparison | None:
         """The comparison of the two requested sides; None unless both are named."""

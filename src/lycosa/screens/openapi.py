@@ -8,10 +8,12 @@ from msgspec import Struct
 from lycosa import __version__
 
 from .comparison import Comparison
+from .exports import CONTENTS, FORMATS
 from .frontier import FrontierView
 from .neighbours import NeighboursView
 from .overviews import CollectionList, CollectionView, LiveView
 from .page import PageView
+from .peers import PeersView
 from .refreshes import KINDS, RefreshView
 from .search import ORDERS, PERIODS, SearchView
 from .studies import StudyList, StudyView
@@ -52,6 +54,9 @@ class ApiRoute(NamedTuple):
     response: type[Struct]
 
 
+LABEL_PATH = "/api/collections/{name}/label"
+PEERS_PATH = "/api/collections/{name}/peers"
+EXPORT_PATH = "/api/collections/{name}/export"
 API_ROUTES: dict[str, ApiRoute] = {  # by path
     "/api/collections": ApiRoute("collections", "The collections of the folder.", [_PAGE], CollectionList),
     "/api/collections/{name}": ApiRoute("collection", "One collection in numbers.", [_NAME], CollectionView),
@@ -109,6 +114,7 @@ API_ROUTES: dict[str, ApiRoute] = {  # by path
         [_NAME, _query("run", "integer", minimum=1), _query("kind", enum=list(KINDS)), _PAGE],
         RefreshView,
     ),
+    PEERS_PATH: ApiRoute("peers", "The peers that a collection knows.", [_NAME], PeersView),
     "/api/compare": ApiRoute(
         "compare",
         "Two collections, or a run of each, beside each other.",
@@ -125,37 +131,81 @@ API_ROUTES: dict[str, ApiRoute] = {  # by path
     "/api/studies": ApiRoute("studies", "The studies of the folder.", [_PAGE], StudyList),
     "/api/studies/{path}": ApiRoute("study", "What a study found.", [_in_path("path")], StudyView),
 }
-LABEL_PATH = "/api/collections/{name}/label"
+_EXPORT_PARAMETERS = [
+    _NAME,
+    _query("format", enum=list(FORMATS)),
+    _query("content", enum=[content for content in CONTENTS if content]),
+    _query("most", "integer", minimum=1),
+    _query("host"),
+    _query("language"),
+    _query("min_relevance", "number", minimum=0, maximum=1),
+    _query("label", enum=["good", "bad"]),
+    _query("since", enum=list(PERIODS)),
+]
+
+
+class ApiForm(NamedTuple):
+    """A route that takes the fields of a form."""
+
+    operation_id: str
+    summary: str
+    fields: dict[str, Any]  # all of them required
+    response: type[Struct]
+
+
+API_FORMS: dict[str, ApiForm] = {  # by path
+    LABEL_PATH: ApiForm(
+        "label",
+        "Mark a page as on or off topic, and train the model.",
+        {"url": {"type": "string"}, "label": {"type": "string", "enum": ["good", "bad"]}},
+        LabelReply,
+    ),
+    PEERS_PATH: ApiForm(
+        "ask_peers",
+        "Search the collections of the peers for pages that have all words of the query.",
+        {"q": {"type": "string"}},
+        PeersView,
+    ),
+}
 
 
 def description() -> dict[str, Any]:
     """The OpenAPI description."""
-    response_types = [route.response for route in API_ROUTES.values()]
+    responses = [*(route.response for route in API_ROUTES.values()), *(form.response for form in API_FORMS.values())]
+    response_types = list(dict.fromkeys(responses))
     references, schemas = msgspec.json.schema_components(
-        [*response_types, ApiError, LabelReply], ref_template="#/components/schemas/{name}"
+        [*response_types, ApiError], ref_template="#/components/schemas/{name}"
     )
-    *response_schemas, error_schema, label_schema = references
+    *response_schemas, error_schema = references
+    schema_of = dict(zip(response_types, response_schemas, strict=True))
     paths: dict[str, Any] = {}
-    for (path, route), schema in zip(API_ROUTES.items(), response_schemas, strict=True):
+    for path, route in API_ROUTES.items():
         paths[path] = {
             "get": {
                 "operationId": route.operation_id,
                 "summary": route.summary,
                 "parameters": route.parameters,
-                "responses": _responses(schema, error_schema),
+                "responses": _responses(_as_json(schema_of[route.response]), error_schema),
             }
         }
-    fields = {"url": {"type": "string"}, "label": {"type": "string", "enum": ["good", "bad"]}}
-    form = {"type": "object", "required": ["url", "label"], "properties": fields}
-    paths[LABEL_PATH] = {
-        "post": {
-            "operationId": "label",
-            "summary": "Mark a page as on or off topic, and train the model.",
-            "parameters": [_NAME],
-            "requestBody": {"required": True, "content": {"application/x-www-form-urlencoded": {"schema": form}}},
-            "responses": _responses(label_schema, error_schema),
+    files = {media_type: {"schema": {"type": "string"}} for _, media_type in FORMATS.values()}
+    paths[EXPORT_PATH] = {
+        "get": {
+            "operationId": "export",
+            "summary": "The selected pages as a file, the most relevant first if `most` limits them.",
+            "parameters": _EXPORT_PARAMETERS,
+            "responses": _responses(files, error_schema),
         }
     }
+    for path, form in API_FORMS.items():
+        body = {"type": "object", "required": list(form.fields), "properties": form.fields}
+        paths.setdefault(path, {})["post"] = {
+            "operationId": form.operation_id,
+            "summary": form.summary,
+            "parameters": [_NAME],
+            "requestBody": {"required": True, "content": {"application/x-www-form-urlencoded": {"schema": body}}},
+            "responses": _responses(_as_json(schema_of[form.response]), error_schema),
+        }
     return {
         "openapi": "3.1.0",
         "info": {"title": "Lycosa", "version": __version__, "description": "Collections of web pages on a topic."},
@@ -165,8 +215,13 @@ def description() -> dict[str, Any]:
     }
 
 
-def _responses(schema: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
+def _as_json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _responses(content: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
+    """content: of an answer, by media type."""
     return {
-        "200": {"description": "The answer.", "content": {"application/json": {"schema": schema}}},
-        "default": {"description": "What is wrong.", "content": {"application/json": {"schema": error_schema}}},
+        "200": {"description": "The answer.", "content": content},
+        "default": {"description": "What is wrong.", "content": _as_json(error_schema)},
     }

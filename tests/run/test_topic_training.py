@@ -16,7 +16,7 @@ from lycosa.recipe import load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
-from lycosa.run import topic, upkeep
+from lycosa.run import topic, topic_training, upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
@@ -295,6 +295,30 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
     assert rejudged == [5, 10, 20, 40], "what waits is ranked by the strategy itself,"
     assert reranked == [], "and not by reading the archive"
     assert relevances(two_topics) == pytest.approx(judged_by(trainings[-1].model, two_topics), rel=1e-6)
+
+
+@pytest.mark.slow
+def test_pages_of_long_texts_are_counted_at_once_and_train_the_same_model(
+    two_topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = collection_on_bees(tmp_path / "other")
+    crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
+    monkeypatch.setattr("lycosa.run.topic_training._MAX_UNCOUNTED_TEXT", 0)
+    kept: list[object] = []
+    monkeypatch.setattr("lycosa.run.topic_training._CrawledPages.sample", noting_uncounted(kept))
+    crawl(other, TWO_TOPICS, 45, strategy="hunter")
+    assert kept and not any(kept), "no text is kept"
+    assert relevances(other) == relevances(two_topics)
+
+
+def noting_uncounted(kept: list[object]) -> Any:
+    sample = topic_training._CrawledPages.sample
+
+    def noted(self: Any) -> list[Terms]:
+        kept.append(dict(self._uncounted))
+        return sample(self)
+
+    return noted
 
 
 def last_visit(session: Session) -> Visit:

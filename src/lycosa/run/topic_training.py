@@ -39,6 +39,7 @@ _MAX_WORDS_NAMED = 5  # in a message
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
 _MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
+_MAX_UNCOUNTED_TEXT = 100_000  # characters of a page whose text is kept until the next training: there may be 200
 _MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
 
 
@@ -433,7 +434,15 @@ class _CrawledPages:
             and number % self._sampling_interval() == 0
             and page.url not in topic.examples.urls
         ):
-            self._uncounted[number] = _Uncounted(page.url, at, copy(page.words))
+            uncounted = _Uncounted(page.url, at, copy(page.words))
+            if len(page.text) > _MAX_UNCOUNTED_TEXT:
+                self._count(number, uncounted)
+            else:
+                self._uncounted[number] = uncounted
+
+    def _count(self, number: int, page: _Uncounted) -> None:
+        self._sample[number] = terms = CountedTerms(copy(page.words).terms)  # words keep what they computed
+        self._session.pages.words.put_terms(page.url, page.at, terms)
 
     def discard_sample(self) -> None:
         """Discards the sample, because the text of a page or the examples have changed."""
@@ -451,10 +460,9 @@ class _CrawledPages:
         self.has_new_pages, interval = False, self._sampling_interval()
         self._sample = {number: terms for number, terms in self._sample.items() if number % interval == 0}
         uncounted, self._uncounted = self._uncounted, {}
-        for number, (url, at, words) in uncounted.items():
+        for number, page in uncounted.items():
             if number % interval == 0:
-                self._sample[number] = terms = CountedTerms(copy(words).terms)  # words keep what they computed
-                self._session.pages.words.put_terms(url, at, terms)
+                self._count(number, page)
         if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
             for number, url in enumerate(self._session.collection.catalog.every_nth_url(interval), 1):

@@ -16,7 +16,7 @@ from crawling import collection, done, listing, pages
 from lycosa.collection import arrow_tables
 from lycosa.collection.export import COLUMNS, exporter_for
 from lycosa.collection.queries import Selection
-from lycosa.run.export import ExportContent, labels_of, moment_of, rows, selection_of
+from lycosa.run.export import ExportContent, labels_of, moment_of, rows, selection_of, write_export
 from lycosa.run.open import open_for_reading
 from lycosa.run.topic import add_labels
 from lycosa.vocabulary.errors import UsageError
@@ -132,6 +132,23 @@ def test_passages_are_rows(folder, markdown):
 def test_passages_are_of_one_text(content):
     with pytest.raises(UsageError, match="--chunks"):
         content.check()
+
+
+def test_pages_without_a_passage_are_not_counted_as_written(tmp_path):
+    folder = collection(tmp_path / "c", [TOPICAL_SEED])
+    texts = [b"<p>honey and wax</p>", b"<p> </p>", b"<p>bees and hives</p>"]
+    with collection_in(folder) as opened:
+        for number, body in enumerate(texts):
+            url = Url(f"http://bees.example/{number}")
+            opened.record(replace(visit(url), fetch=fetched(url, body=body, content=body)))
+    out, progress = io.BytesIO(), []
+    with open_for_reading(folder) as opened:
+        content = ExportContent(chunks=2)
+        written = write_export(opened, "jsonl", out, Selection(), content, progress=lambda *at: progress.append(at))
+    urls = [json.loads(line)["url"] for line in out.getvalue().splitlines()]
+    assert urls == [*["http://bees.example/0"] * 2, *["http://bees.example/2"] * 2]
+    assert written == 2
+    assert progress == [(1, 3), (2, 3)]
 
 
 def test_rows_come_in_the_order_asked_for_and_the_top_ones_are_the_first_of_it(folder):

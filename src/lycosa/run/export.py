@@ -112,14 +112,14 @@ def write_export(
     *,
     progress: Progress = _no_progress,
 ) -> int:
-    """Writes the selected pages to a file, a new folder or a stream; returns their number.
+    """Writes the selected pages to a file, a new folder or a stream; returns the number of those that have a row.
 
-    content: by `checked_content`.
+    content: by `checked_content`; cut into passages, a page without text has no row.
     progress: called with the number of pages written and of all.
     """
     folder = collection.folder
     page_count = collection.catalog.count_selected(selection)
-    page_rows = _with_progress(rows(collection, selection, content, labels_of(folder)), page_count, progress)
+    page_rows = _CountedRows(rows(collection, selection, content, labels_of(folder)), page_count, progress)
     if format in FOLDER_FORMATS:
         if not isinstance(out, Path):
             raise UsageError(f"--format {format} writes a folder: name it with --out")
@@ -127,11 +127,11 @@ def write_export(
             folder.absolute().name, load_recipe(folder, for_reading=True).topic.text, f"Lycosa {__version__}"
         )
         with _explain_write_errors(out), new_folder(out) as staging:
-            FOLDER_FORMATS[format](page_rows, staging, content.columns, about)
+            FOLDER_FORMATS[format](iter(page_rows), staging, content.columns, about)
     else:
         with _open_output(out) as file:
-            exporter_for(format, content.columns)(page_rows, file)
-    return page_count
+            exporter_for(format, content.columns)(iter(page_rows), file)
+    return page_rows.pages
 
 
 def write_wacz_export(collection: Collection, out: Path | BinaryIO, *, progress: Progress = _no_progress) -> int:
@@ -160,14 +160,20 @@ def _explain_write_errors(out: Path) -> Iterator[None]:
         raise cannot_write(out, error, advice="give another --out") from None
 
 
-def _with_progress(page_rows: Iterator[ExportRow], page_count: int, progress: Progress) -> Iterator[ExportRow]:
-    """The rows, of which one page may have several, with progress updates."""
-    done, last = 0, None
-    for row in page_rows:
-        yield row
-        if row["number"] != last:
-            done, last = done + 1, row["number"]
-            progress(done, page_count)
+class _CountedRows:
+    """The rows of pages, of which one page may have several or none, with progress updates."""
+
+    def __init__(self, page_rows: Iterator[ExportRow], page_count: int, progress: Progress) -> None:
+        self._rows, self._page_count, self._progress = page_rows, page_count, progress
+        self.pages = 0  # that have a row, of those read so far
+
+    def __iter__(self) -> Iterator[ExportRow]:
+        last = None
+        for row in self._rows:
+            yield row
+            if row["number"] != last:
+                self.pages, last = self.pages + 1, row["number"]
+                self._progress(self.pages, self._page_count)
 
 
 def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, ExportContent]:

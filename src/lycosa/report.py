@@ -575,8 +575,9 @@ def _outcomes_and_skips(data: ReportData) -> str:
 
 def _runs(data: ReportData) -> str:
     rows = "".join(
-        f'<tr><td>{_text(run.started)}</td><td>{_text(run.strategy)}</td><td class="number">{grouped(run.pages)}</td>'
-        f'<td class="number">{_duration(run.seconds)}</td><td>{_text(run.stopped) or "–"}</td></tr>\n'
+        f'<tr><td class="short">{_text(run.started)}</td><td class="short">{_text(run.strategy)}</td>'
+        f'<td class="number">{grouped(run.pages)}</td><td class="number">{_duration(run.seconds)}</td>'
+        f'<td class="why">{_text(run.stopped) or "–"}</td></tr>\n'
         for run in data.runs
     )
     if not rows:
@@ -590,7 +591,9 @@ def _runs(data: ReportData) -> str:
 
 def _recipe(data: ReportData) -> str:
     """How the collection was made; empty if unknown."""
-    rows = "".join(f"<tr><td>{_text(key)}</td><td>{_text(value, 600)}</td></tr>\n" for key, value in data.recipe)
+    rows = "".join(
+        f'<tr><td class="short">{_text(key)}</td><td>{_text(value, 600)}</td></tr>\n' for key, value in data.recipe
+    )
     return section("Recipe", "How the collection was made.", f"<table><tbody>\n{rows}</tbody></table>") if rows else ""
 
 

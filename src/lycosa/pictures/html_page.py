@@ -64,6 +64,7 @@ th { color: var(--faint); font-weight: 600; text-align: left; border-bottom: 2px
 td { vertical-align: top; border-bottom: 1px solid var(--line); padding: 8px 12px 8px 0; overflow-wrap: anywhere; }
 td + td, th + th { padding-left: 4px; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; width: 1%; padding-right: 18px; }
+.short { white-space: nowrap; overflow-wrap: normal; width: 1%; padding-right: 18px; }
 .claim { margin: 0 0 18px; }
 .claim h3 { margin: 0; font-size: 16px; }
 .claim p { margin: 2px 0 6px; }

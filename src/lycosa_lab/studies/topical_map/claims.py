@@ -202,7 +202,7 @@ def both_kinds(tables: MapTables) -> Claim:
         measured=f"both kinds {_good_pages(tables, BOTH_KINDS)} good pages, navigation {_good_pages(tables, MAPPED)},"
         f" redirection {_good_pages(tables, RELATED)}, baseline {_good_pages(tables, BASELINE)};"
         f" {_against(BOTH_KINDS, tests)}",
-        p=finite_or_none(tests[MAPPED].p),
+        p=finite_or_none(_corrected(tests)[MAPPED]),
     )
 
 
@@ -211,7 +211,7 @@ def reach(tables: MapTables) -> Claim:
         f"{one} − {other}": tables.gain(one, other)
         for one, other in ((FAR, NEAR), (NEAR, MAPPED), (FAR, MAPPED), (BY_TEXT, MAPPED))
     }
-    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    corrected = _corrected(tests)
     new = ", ".join(
         f"{crawl_name} {tables.mean(crawl_name, _seen_share):.0%} known pages and"
         f" {tables.mean(crawl_name, _new_share):.1%} of the new ones good"
@@ -254,7 +254,7 @@ def over_caching(tables: MapTables) -> Claim:
         measured=f"{_against(MAPPED, tests)}; map at 0.8 against {URLS} {high_priority.difference:+.1f},"
         f" p {high_priority.p:.2g}; good pages that are new: {new}; content cached counts {copies:.0f} copies that"
         f" cost no download{later}",
-        p=finite_or_none(tests[URLS].p),
+        p=finite_or_none(_corrected(tests)[URLS]),
     )
 
 
@@ -294,11 +294,16 @@ def _gain_text(tables: MapTables, crawl_name: str, over: str, test: PairedTest) 
 
 
 def _against(crawl_name: str, tests: dict[str, PairedTest]) -> str:
-    corrected = holm([test.p for test in tests.values()])
+    corrected = _corrected(tests)
     return "; ".join(
-        f"{crawl_name} against {other} {test.difference:+.1f}, p {p:.2g}"
-        for (other, test), p in zip(tests.items(), corrected, strict=True)
+        f"{crawl_name} against {other} {test.difference:+.1f}, p {corrected[other]:.2g}"
+        for other, test in tests.items()
     )
+
+
+def _corrected(tests: dict[str, PairedTest]) -> dict[str, float]:
+    """The p-values of several tests of one question, corrected by Holm's method."""
+    return dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
 
 
 def _why_no_gain(test: PairedTest) -> str:

@@ -58,9 +58,17 @@ class Weighted(Nowhere):
     def __init__(self, *, alpha: float = 0.25, form: str = "round"):
         self.alpha, self.form = alpha, form
 
+class Tired(Nowhere):
+    def propose(self, event):
+        raise RuntimeError("enough")
+
 class Impatient(Nowhere):
     def __init__(self, *, patience: int = 3):
         raise ValueError("no patience")
+
+class Required(Nowhere):
+    def __init__(self, *, patience: int):
+        self.patience = patience
 
 class Odd(Nowhere):
     needs = frozenset({"luck"})
@@ -94,6 +102,8 @@ from-logs = stranger:FromLogs
 weighted = stranger:Weighted
 odd = stranger:Odd
 impatient = stranger:Impatient
+tired = stranger:Tired
+required = stranger:Required
 no-class = stranger:upper
 missing = stranger:Missing
 no-module = stranger_that_is_not_there:Anything
@@ -172,6 +182,7 @@ def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
         (find_strategy, "no-module", "'no-module' of stranger 2.5 cannot be loaded .*stranger_that_is_not_there"),
         (find_strategy, "no-class", "'no-class' of stranger 2.5 is not a strategy: it has no 'name'"),
         (find_strategy, "odd", "'odd' of stranger 2.5 needs 'luck'; there are log, map"),
+        (find_strategy, "required", "'required' of stranger 2.5 has no default for its argument 'patience'"),
         (find_trainer, "upper", "'upper' of stranger 2.5 is not a relevance model that learns: it has no 'train'"),
         (study_named, "upper", "'upper' of stranger 2.5 is not a study: it has no 'name'"),
         (study_named, "last", "'last' of stranger 2.5 is not a study: it has no 'summary'"),
@@ -190,6 +201,7 @@ def test_one_that_is_broken_is_one_line_that_names_its_package(stranger: Path, f
 def test_a_broken_one_ends_a_crawl_with_one_line(stranger: Path, tmp_path: Path) -> None:
     folder = lycosa.new(tmp_path / "c", topic="bees", seeds=["http://a.example/"])
     assert command("crawl", folder, "--strategy", "missing").is_one_clear_line(1, "stranger 2.5", "cannot be loaded")
+    assert command("crawl", folder, "--strategy", "impatient").is_one_clear_line(1, "stranger 2.5", "no patience")
     assert command("crawl", folder, "--strategy", "nowhere", "--option", "haste=1").is_one_clear_line(
         2, "the strategy nowhere has no option 'haste'; there are patience"
     )
@@ -216,6 +228,14 @@ def test_a_collection_does_not_run_a_plug_in_that_the_recipe_does_not_name(stran
     assert visits > 5
     assert any(line.startswith("the last run used the strategy nowhere of a plug-in") for line in lines)
     assert not was_imported(stranger)
+
+
+def test_an_exception_of_a_plug_in_is_why_its_run_stopped(stranger: Path, tmp_path: Path) -> None:
+    folder = lycosa.new(tmp_path / "c", topic="bees", seeds=["http://a.example/"])
+    with WorldServer(FixedWorld(site("a.example", leaves=2))) as served, pytest.raises(RuntimeError, match="enough"):
+        list(lycosa.crawl(folder, delay=0, pages=3, resolve=[served.resolve], strategy="tired"))
+    with lycosa.open(folder) as collection:
+        assert collection.summary().runs[-1].stop_reason == "an error (RuntimeError)"
 
 
 MCP = """

@@ -1,6 +1,6 @@
 """The checks that ship for plug-ins: Lycosa's own pieces pass them, and broken ones do not."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -37,6 +37,10 @@ def test_relevance_models_pass() -> None:
 
 def test_a_strategy_with_options_passes() -> None:
     check_strategy(partial(PageRank, every=2, buffer=3), worlds=3)
+
+
+def test_a_strategy_that_leaves_out_links_passes() -> None:
+    check_strategy(TwoLinks, worlds=3)
 
 
 class Half(BestFirst):
@@ -92,6 +96,42 @@ class Secretive(Forgetful):
         return {"pages": {self.pages}}
 
 
+class TwoLinks(BestFirst):
+    """The first two links of each page: it leaves out links, and keeps every law."""
+
+    exhaustive = False
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return list(super().propose(event))[:2]
+
+
+class OneArgument(BestFirst):
+    def rejudge(self, relevances: Mapping[str, float]) -> Iterable[Candidate]:
+        return ()
+
+
+class Inventing(BestFirst):
+    def rejudge(
+        self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
+    ) -> Iterable[Candidate]:
+        return [Candidate(Url("http://nobody.example/"), 0.5, because={"page": 0.5})]
+
+
+class Exaggerating(BestFirst):
+    def __init__(self) -> None:
+        super().__init__()
+        self.offered: list[Candidate] = []
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        self.offered = [*super().propose(event)]
+        return self.offered
+
+    def rejudge(
+        self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
+    ) -> Iterable[Candidate]:
+        return [replace(each, priority=2.0) for each in self.offered]
+
+
 class Rootless(BestFirst):
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         return [replace(each, found_on=None) for each in super().propose(event)]
@@ -119,6 +159,9 @@ class Nameless(BestFirst):
         (Secretive, "its state is plain data"),
         (Rootless, "names a visited page with the link as `found_on`, not no page"),
         (Shallow, "gives this link the depth 2, not 1"),
+        (OneArgument, "`rejudge` takes relevances, and standings or None"),
+        (Inventing, "rejudges waiting URLs only, not http://nobody.example/"),
+        (Exaggerating, "within 0 and 1, as its scale says, not 2.0, when it rejudges|rejudges waiting URLs only"),
     ],
 )
 def test_a_broken_strategy_is_found_out(strategy: type[BaseStrategy], law: str) -> None:

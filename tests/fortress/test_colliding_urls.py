@@ -178,7 +178,7 @@ USES_OF_FAST_HASHES = {
     "run/forgotten.py": "only what the user had forgotten is in the file",
     "run/recall.py": "with a seed",
     "run/standing_training.py": "of the user's own files",
-    "standing/authority.py": "with a seed",
+    "standing/authority_table.py": "with a seed",
     "standing/ranked_lists.py": "with a seed",
     "strategies/hunter.py": "with a seed",
     "strategies/interest.py": "words of URLs, which any site can have in its URLs anyhow",

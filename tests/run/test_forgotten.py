@@ -9,7 +9,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
 from crawling import copied, done, pages, skipped, waiting
-from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
+from lycosa.collection.upkeep_journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock

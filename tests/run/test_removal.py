@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawling import pages, waiting
-from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
+from lycosa.collection.upkeep_journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import load_recipe
 from lycosa.run import removal

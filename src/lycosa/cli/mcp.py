@@ -11,9 +11,9 @@ import typer
 from lycosa import __version__, api
 from lycosa.collection.search_index import Hit
 from lycosa.run.options import FetchOptions, settings_of
-from lycosa.run.resumed import ResumedCrawl, resumed_recipe
 from lycosa.run.session import Session
 from lycosa.run.trust import polite_recipe
+from lycosa.run.waiting_crawl import WaitingCrawl, waiting_crawl_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.text import counted, visible
@@ -159,11 +159,11 @@ class Tools:
         with self._open() as collection:
             if not collection.waiting():
                 raise UsageError("no URL waits to be fetched")
-        recipe = resumed_recipe(polite_recipe(self._folder, notify=notify), requests, self._options)
+        recipe = waiting_crawl_recipe(polite_recipe(self._folder, notify=notify), requests, self._options)
         fetched = []
         with Session(self._folder, recipe, clock=WallClock(), notify=notify) as session:
             try:
-                async with ResumedCrawl(session, settings_of(self._options)) as visits:
+                async with WaitingCrawl(session, settings_of(self._options)) as visits:
                     async for visit in visits:
                         page = visit.page if visit.is_kept else None
                         fetched.append(

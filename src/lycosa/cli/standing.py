@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.standing.authority import SOURCES, AuthorityTable, remove_list
+from lycosa.standing.authority_table import SOURCES, AuthorityTable, remove_list
 from lycosa.standing.ranked_lists import DEFAULT_TOP, import_list
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.errors import UsageError

@@ -21,10 +21,10 @@ from .catalog import Catalog
 from .errors import disk_errors
 from .event_records import Decode
 from .events import ArchivePosition, Event, RecordLocation
-from .journal import UpkeepTask, delete_upkeep_journal, read_upkeep_journal, write_upkeep_journal
 from .queries import RECORDS_PERSONAL_PAGES
 from .rows import PageRow
 from .search_index import SearchIndex
+from .upkeep_journal import UpkeepTask, delete_upkeep_journal, read_upkeep_journal, write_upkeep_journal
 
 CATALOG, _SEARCH = "catalog.sqlite", "search"
 _OLD_SEARCH = "search.old"  # while it is being replaced

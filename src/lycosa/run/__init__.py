@@ -39,7 +39,7 @@ sitemaps           the URLs in sitemaps, fetched by a small crawl of their own
 control            commands to a running crawl
 steering           the user's blocks, boosts and labels, kept in the folder
 recall             estimates how many of the relevant pages were found
-resumed            a crawl of a few more waiting URLs, for `lycosa mcp`
+waiting_crawl      a crawl of a few more waiting URLs, for `lycosa mcp`
 refresh            a crawl with a lane of stored pages to fetch again
 refresh_memory     compares these with what is stored
 trial              what a crawl would make of one page

@@ -6,7 +6,7 @@ from lycosa.collection import Collection
 from lycosa.collection.queries import Queries
 from lycosa.collection.rows import FetchRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
-from lycosa.standing.authority import AuthorityTable
+from lycosa.standing.authority_table import AuthorityTable
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url, skip_in_words
 from lycosa.vocabulary.text import counted, visible

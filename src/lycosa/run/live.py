@@ -385,7 +385,10 @@ class LiveRun:
             if not session.status.is_interrupted:
                 self._topic.finish()
                 self._topic.report_unknown_words()
-        session.record(RunStop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
+        reason = INTERRUPTED
+        if error_type is not None and issubclass(error_type, Exception):  # of a plug-in, or a full disk
+            reason = f"an error ({error_type.__name__})"
+        session.record(RunStop(session.clock.now(), session.status.stop_reason or reason))
         session.checkpoint()
 
     def _report_dead_pages(self) -> None:

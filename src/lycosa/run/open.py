@@ -8,7 +8,7 @@ from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.collection import CATALOG, SearchableText
-from lycosa.collection.journal import read_upkeep_journal
+from lycosa.collection.upkeep_journal import read_upkeep_journal
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
 from lycosa.reading.html import parse_html

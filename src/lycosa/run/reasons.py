@@ -197,4 +197,4 @@ def _phrase(key: str, value: JsonValue, max_factors: int | None) -> str:
             return _weighed(value)
         return _PHRASES[key].format(_ratio(value, 3) if key in _RATIOS else value)
     except (LookupError, ArithmeticError, ValueError, TypeError, AttributeError):  # of another version or a plug-in
-        return key if value is True else f"{key} {value}"
+        return key if value is True else f"{key} {format(value, '.4g') if isinstance(value, float) else value}"

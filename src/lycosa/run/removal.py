@@ -5,7 +5,12 @@ from functools import partial
 from pathlib import Path
 
 from lycosa.collection.collection import Collection
-from lycosa.collection.journal import UpkeepTask, delete_upkeep_journal, read_upkeep_journal, write_upkeep_journal
+from lycosa.collection.upkeep_journal import (
+    UpkeepTask,
+    delete_upkeep_journal,
+    read_upkeep_journal,
+    write_upkeep_journal,
+)
 from lycosa.vocabulary.errors import LycosaError
 
 from .crawl_state import CrawlState

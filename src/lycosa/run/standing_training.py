@@ -24,7 +24,7 @@ from lycosa.standing import (
     read_in_links,
     read_traffic,
 )
-from lycosa.standing.authority import AuthorityStanding
+from lycosa.standing.authority_table import AuthorityStanding
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Standing
 from lycosa.vocabulary.files import atomic_write, read_regular_file

@@ -11,7 +11,7 @@ from pathlib import Path
 from lycosa.collection.queries import Queries
 from lycosa.recipe import Recipe, make_strategy, uses_standing
 from lycosa.standing import Traffic, read_traffic
-from lycosa.standing.authority import AuthorityTable
+from lycosa.standing.authority_table import AuthorityTable
 from lycosa.strategies.base import BaseStrategy
 from lycosa.strategies.registry import find_strategy
 from lycosa.user_config import authority_file

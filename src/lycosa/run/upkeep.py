@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.collection import recover_rebuild
-from lycosa.collection.journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
+from lycosa.collection.upkeep_journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock

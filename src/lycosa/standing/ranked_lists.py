@@ -25,7 +25,7 @@ from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, chunks, 
 from lycosa.vocabulary.text import counted, visible, whole_number
 from lycosa.vocabulary.urls import normalise
 
-from .authority import (
+from .authority_table import (
     BUCKETS,
     MAX_RANK,
     PAGE_LIST,

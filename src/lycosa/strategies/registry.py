@@ -150,6 +150,12 @@ def find_strategy(name: str) -> Entry:
         return found
     require_members(found, GROUP, name, attributes=_REQUIRED_MEMBERS, what="a strategy")
     entry = Entry(found)
+    if required := next((each.name for each in inspect.signature(found).parameters.values() if _is_required(each)), ""):
+        whose = distribution_of(plugins(GROUP)[name])
+        raise PluginError(
+            f"the plug-in {name!r} of {whose} has no default for its argument {required!r}; a strategy is also made"
+            " without a crawl, so every argument of its constructor needs one"
+        )
     if unknown := sorted(entry.needs - NEEDS):
         whose = distribution_of(plugins(GROUP)[name])
         raise PluginError(f"the plug-in {name!r} of {whose} needs {unknown[0]!r}; there are {', '.join(sorted(NEEDS))}")
@@ -193,6 +199,11 @@ def parse_options(assignments: Sequence[str]) -> dict[str, JsonValue]:
         except tomllib.TOMLDecodeError:
             options[key.strip()] = value.strip()
     return options
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    is_variadic = parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and not is_variadic
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 
 from lycosa.pictures import Bar, GroupedBar, Series, bar_chart, grouped_bars, line_chart
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa_lab.assessors import LEARNERS, train_assessors
+from lycosa_lab.classifiers import LEARNERS, train_classifiers
 from lycosa_lab.comparison import POINTS, ComparisonInputs, Pool, crawls_of, pool_of, truth_of
 from lycosa_lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu, at_points, points_along
 from lycosa_lab.page_cache import PageCache
@@ -62,8 +62,8 @@ def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> JsonV
                 "milliseconds": StrategyCpu.value(steps, truth),
                 "harvest": Harvest.value(steps, truth),
                 "accepted": {  # share of the pages, by classifier
-                    assessor: sum(step.url in good for step in steps) / max(1, len(steps))
-                    for assessor, good in accepted.items()
+                    classifier: sum(step.url in good for step in steps) / max(1, len(steps))
+                    for classifier, good in accepted.items()
                 },
                 "similarity": at_points(points, MeanSimilarity.over(steps, truth)),
                 "rank": at_points(points, MeanRank.over(steps, truth)),
@@ -78,10 +78,12 @@ def _accepted(topic: DirectoryTopic, prepared: TopicDrivenInputs, pool: Pool, jo
     good = TermMatrix.of(prepared.examples[topic.name])
     others = with_disjoint_seeds(prepared.shared.topics, topic)
     bad = TermMatrix.of(example for other in others for example in prepared.examples[other.name])
-    assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
+    classifiers = train_classifiers(good, bad, seed=prepared.shared.seed + job)
     return {
-        name: {url for url, is_accepted in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if is_accepted}
-        for name, assessor in assessors.items()
+        name: {
+            url for url, is_accepted in zip(pool.urls, classifier.accepts(pool.documents), strict=True) if is_accepted
+        }
+        for name, classifier in classifiers.items()
     }
 
 
@@ -100,8 +102,8 @@ class TopicDrivenTables:
     def scores(self, value_of: Callable[[JsonValue], float]) -> Scores:
         return {name: [value_of(outcome["crawlers"][name]) for outcome in self.outcomes] for name in CRAWLERS}
 
-    def accepted(self, assessor: str) -> Scores:
-        return self.scores(lambda crawled: float(crawled["accepted"][assessor]))
+    def accepted(self, classifier: str) -> Scores:
+        return self.scores(lambda crawled: float(crawled["accepted"][classifier]))
 
     def similarity(self) -> Scores:
         return self.scores(lambda crawled: float(crawled["similarity"][-1]))
@@ -124,7 +126,7 @@ class TopicDrivenTables:
 
     def measures(self) -> dict[str, Scores]:
         return {
-            **{f"accepted by {assessor}": self.accepted(assessor) for assessor in LEARNERS},
+            **{f"accepted by {classifier}": self.accepted(classifier) for classifier in LEARNERS},
             **{self.rank_name(share): self.rank_at(share) for share in TESTED_AT},
             "mean similarity": self.similarity(),
             "harvest by the world's truth": self.scores(lambda crawled: float(crawled["harvest"])),
@@ -169,7 +171,7 @@ class TopicDrivenTables:
                 "pages": crawled["pages"],
                 "similarity": crawled["similarity"][-1],
                 "rank": crawled["rank"][-1],
-                **{assessor: round(share, 6) for assessor, share in crawled["accepted"].items()},
+                **{classifier: round(share, 6) for classifier, share in crawled["accepted"].items()},
                 "harvest": round(crawled["harvest"], 6),
             }
             for outcome in self.outcomes
@@ -196,7 +198,7 @@ def _means(scores: Scores) -> str:
 
 
 def _judged_measures() -> list[str]:
-    return ["mean similarity", *(f"accepted by {assessor}" for assessor in LEARNERS)]
+    return ["mean similarity", *(f"accepted by {classifier}" for classifier in LEARNERS)]
 
 
 def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
@@ -320,12 +322,12 @@ def cost(tables: TopicDrivenTables) -> Claim:
 
 def all_figures(tables: TopicDrivenTables) -> dict[str, Figure]:
     groups = {
-        assessor: [
+        classifier: [
             GroupedBar(name, each.mean, each.standard_error)
-            for name, values in tables.accepted(assessor).items()
+            for name, values in tables.accepted(classifier).items()
             for each in [summary(values)]
         ]
-        for assessor in LEARNERS
+        for classifier in LEARNERS
     }
     topics = f"Means over {len(tables.outcomes)} topics; thin bars are standard errors."
     costs = [Bar(name, summary(values).mean) for name, values in tables.milliseconds().items()]

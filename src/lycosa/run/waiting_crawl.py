@@ -18,14 +18,14 @@ from .session import Session
 MAX_MINUTES = 5.0  # of one call, by default
 
 
-def resumed_recipe(recipe: Recipe, requests: int, options: FetchOptions) -> Recipe:
+def waiting_crawl_recipe(recipe: Recipe, requests: int, options: FetchOptions) -> Recipe:
     """The recipe with a limit of requests; limits of the whole collection stay as they are."""
     recipe = changed_recipe(recipe, options)
     minutes = MAX_MINUTES if recipe.stop.minutes is None else recipe.stop.minutes
     return replace(recipe, stop=replace(recipe.stop, requests=requests, minutes=minutes, dry_after=0, recall=None))
 
 
-class ResumedCrawl(Visits):
+class WaitingCrawl(Visits):
     """Continues the last run, with its strategy, scope and quotas and without new seeds.
 
     Only URLs that wait at the start are fetched; the links of their pages wait for a later run.

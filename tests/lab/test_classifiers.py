@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.vocabulary.text import codes_of
-from lycosa_lab.assessors import (
+from lycosa_lab.classifiers import (
     LEARNERS,
     best_threshold,
     choose_features,
     correlation,
     exponentiated_gradient,
     rocchio,
-    train_assessors,
+    train_classifiers,
     widrow_hoff,
 )
 from lycosa_lab.retrieval import TermMatrix
@@ -115,13 +115,13 @@ OTHER_PAGES = [{"car": 3, "road": 1 + n % 3, "page": 1, f"other{n}": 1} for n in
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_assessor_tells_topics_apart_that_share_no_words(seed):
-    assessors = train_assessors(documents_of(*BEE_PAGES), documents_of(*OTHER_PAGES), seed=seed)
-    assert set(assessors) == {"rocchio", "widrow-hoff", "eg"} == set(LEARNERS)
+    classifiers = train_classifiers(documents_of(*BEE_PAGES), documents_of(*OTHER_PAGES), seed=seed)
+    assert set(classifiers) == {"rocchio", "widrow-hoff", "eg"} == set(LEARNERS)
     unseen = documents_of({"bee": 2, "hive": 1}, {"road": 2, "car": 1, "page": 1}, {"unheard": 4}, {})
-    for assessor in assessors.values():
-        assert assessor.accepts(documents_of(*BEE_PAGES)).all()
-        assert not assessor.accepts(documents_of(*OTHER_PAGES)).any()
-        assert assessor.accepts(unseen).tolist() == [True, False, False, False]
+    for classifier in classifiers.values():
+        assert classifier.accepts(documents_of(*BEE_PAGES)).all()
+        assert not classifier.accepts(documents_of(*OTHER_PAGES)).any()
+        assert classifier.accepts(unseen).tolist() == [True, False, False, False]
 
 
 def test_the_order_of_training_comes_from_the_seed():
@@ -129,7 +129,9 @@ def test_the_order_of_training_comes_from_the_seed():
     positives, negatives = together.select_rows(range(5)), together.select_rows(range(5, 45))
 
     def weights(seed):
-        return {name: each.weights.tolist() for name, each in train_assessors(positives, negatives, seed=seed).items()}
+        return {
+            name: each.weights.tolist() for name, each in train_classifiers(positives, negatives, seed=seed).items()
+        }
 
     assert weights(1) == weights(1)
     assert weights(1)["widrow-hoff"] != weights(2)["widrow-hoff"]
@@ -138,25 +140,25 @@ def test_the_order_of_training_comes_from_the_seed():
 
 def test_a_shared_vocabulary_makes_no_difference():
     together = documents_of(*BEE_PAGES, *OTHER_PAGES, {"bee": 1, "quite": 1, "elsewhere": 1})
-    shared = train_assessors(together.select_rows(range(5)), together.select_rows(range(5, 45)))
-    alone = train_assessors(documents_of(*BEE_PAGES), documents_of(*OTHER_PAGES))
-    for name, assessor in shared.items():
-        assert assessor.features.feature_codes.tolist() == alone[name].features.feature_codes.tolist()
-        assert assessor.weights == pytest.approx(alone[name].weights)
-        assert assessor.accepts(together).tolist() == alone[name].accepts(together).tolist()
+    shared = train_classifiers(together.select_rows(range(5)), together.select_rows(range(5, 45)))
+    alone = train_classifiers(documents_of(*BEE_PAGES), documents_of(*OTHER_PAGES))
+    for name, classifier in shared.items():
+        assert classifier.features.feature_codes.tolist() == alone[name].features.feature_codes.tolist()
+        assert classifier.weights == pytest.approx(alone[name].weights)
+        assert classifier.accepts(together).tolist() == alone[name].accepts(together).tolist()
 
 
 def test_examples_that_nothing_tells_apart_accept_nothing():
     same = documents_of({"bee": 1}, {"bee": 2})
-    for assessor in train_assessors(same, same).values():
-        assert not assessor.accepts(same).any()
+    for classifier in train_classifiers(same, same).values():
+        assert not classifier.accepts(same).any()
 
 
 @given(
     positives=st.lists(some_terms, max_size=4), negatives=st.lists(some_terms, max_size=6), pages=st.lists(some_terms)
 )
 def test_pages_are_judged_each_by_itself(positives, negatives, pages):
-    for assessor in train_assessors(documents_of(*positives), documents_of(*negatives)).values():
-        assert np.isfinite(assessor.weights).all()
-        one_by_one = [bool(assessor.accepts(documents_of(page))[0]) for page in pages]
-        assert assessor.accepts(documents_of(*pages)).tolist() == one_by_one
+    for classifier in train_classifiers(documents_of(*positives), documents_of(*negatives)).values():
+        assert np.isfinite(classifier.weights).all()
+        one_by_one = [bool(classifier.accepts(documents_of(page))[0]) for page in pages]
+        assert classifier.accepts(documents_of(*pages)).tolist() == one_by_one

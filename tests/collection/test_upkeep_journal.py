@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from collection.samples import HOME, WOLF, collection_in, page_of, visit
 from lycosa.collection import collection as collections
-from lycosa.collection.journal import (
+from lycosa.collection.upkeep_journal import (
     JOURNAL_FILE,
     UpkeepTask,
     delete_upkeep_journal,

@@ -51,7 +51,7 @@ class TopicFeatures:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearAssessor:
+class LinearClassifier:
     """Accepts the documents whose weighted features reach a threshold."""
 
     features: TopicFeatures
@@ -62,20 +62,20 @@ class LinearAssessor:
         return scores(self.features.vectors(documents), self.weights) >= self.threshold
 
 
-def train_assessors(
+def train_classifiers(
     positives: TermMatrix, negatives: TermMatrix, *, feature_count: int = FEATURE_COUNT, seed: int = 0
-) -> dict[str, LinearAssessor]:
-    """An assessor of each kind, by name; online learners see each page once, in an order shuffled by the seed."""
+) -> dict[str, LinearClassifier]:
+    """An classifier of each kind, by name; online learners see each page once, in an order shuffled by the seed."""
     documents = positives + negatives
     are_positive = np.arange(len(documents)) < len(positives)
     chosen = choose_features(documents, are_positive, feature_count)
     order = np.random.default_rng(seed).permutation(len(documents))
     vectors, targets = chosen.vectors(documents)[order], are_positive[order].astype(np.float64)
-    assessors = {}
+    classifiers = {}
     for name, learner in LEARNERS.items():
         weights = learner(vectors, targets)
-        assessors[name] = LinearAssessor(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
-    return assessors
+        classifiers[name] = LinearClassifier(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
+    return classifiers
 
 
 def scores(vectors: Matrix, weights: Floats) -> Floats:

@@ -7,9 +7,9 @@ import pytest
 
 from crawling import collection, pages, rows, skipped, waiting
 from lycosa.recipe import Budget, load_recipe
-from lycosa.run import resumed
+from lycosa.run import waiting_crawl
 from lycosa.run.options import CommandSettings
-from lycosa.run.resumed import MAX_MINUTES, ResumedCrawl, resumed_recipe
+from lycosa.run.waiting_crawl import MAX_MINUTES, WaitingCrawl, waiting_crawl_recipe
 from sessions import crawl, opened, web_of
 from worlds import TOPICAL, TOPICAL_SEED
 
@@ -21,7 +21,7 @@ def folder(tmp_path):
     return folder
 
 
-class InMemory(ResumedCrawl):
+class InMemory(WaitingCrawl):
     def _web(self, stack: AsyncExitStack):
         return web_of(TOPICAL, self._session)
 
@@ -72,7 +72,7 @@ def test_it_goes_as_the_run_before(folder):
 
 def test_the_recipe_is_bounded(folder):
     recipe = load_recipe(folder)
-    stop = resumed_recipe(recipe, 7, {}).stop
+    stop = waiting_crawl_recipe(recipe, 7, {}).stop
     assert (stop.requests, stop.minutes, stop.dry_after) == (7, MAX_MINUTES, 0)
-    assert resumed_recipe(recipe, 7, {"minutes": 1.0}).stop.minutes == 1.0
-    assert resumed.MAX_MINUTES > 0
+    assert waiting_crawl_recipe(recipe, 7, {"minutes": 1.0}).stop.minutes == 1.0
+    assert waiting_crawl.MAX_MINUTES > 0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.standing.authority import MAX_RANK, AuthorityTable, Rank, quantised_rank, rank_of_quantised, rewrite
+from lycosa.standing.authority_table import MAX_RANK, AuthorityTable, Rank, quantised_rank, rank_of_quantised, rewrite
 from lycosa.standing.ranked_lists import import_list
 from lycosa.vocabulary.errors import UsageError
 

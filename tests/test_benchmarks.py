@@ -16,7 +16,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TABLES = {  # by script: how it is called, and a row of what it prints
     "stages": ("--pages 10 --rounds 1", "| a crawl, together |"),
     "frontier_memory": ("--urls 2000", "| 2000 |"),
-    "growth": ("--small 10 --large 20 --rounds 1", "| ratio |"),
+    "growth": ("--pages 200", "| ratio, "),
     "strategy_cost": ("--pages 20 --rounds 1", "| adaptive |"),
     "refresh_cost": ("--pages 20 --rounds 1", "| ratio |"),
     "pagerank_cost": ("--pages 50", "| 200 |"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling import collection, pages, rows, waiting
-from lycosa.frontier.admission import NamedUrls
+from lycosa.frontier.admission import Admission, NamedUrls
 from lycosa.run import steering
 from lycosa.run.review import LabelledPage, add_to_sample, read_sample
 from lycosa.run.steering import (
@@ -21,7 +21,7 @@ from lycosa.run.steering import (
 )
 from lycosa.run.topic import LABELS_FILE, read_labels
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import SkipReason, Url
 from sessions import crawl, opened
 from worlds import TOPICAL, TOPICAL_SEED
 
@@ -88,6 +88,13 @@ def test_a_pattern_that_is_taken_matches_what_it_names(tmp_path: Path, pattern: 
     steering.block(tmp_path, pattern)
     assert Url(url) in NamedUrls(read_steering(tmp_path).blocked)
     assert Url("https://other.example/") not in NamedUrls(read_steering(tmp_path).blocked)
+
+
+def test_one_url_is_blocked_and_no_other(tmp_path: Path) -> None:
+    steering.block(tmp_path, "HTTP://Bees.example/hive")
+    blocked = NamedUrls(read_steering(tmp_path).blocked)
+    assert (HIVE in blocked, Url("http://bees.example/hives") in blocked) == (True, False)
+    assert Admission(blocked=blocked.names).out_of_scope(HIVE) == (SkipReason.SCOPE, "URL blocked")
 
 
 @pytest.mark.parametrize("pattern", ["*", "*://*/*", "a b*", "*\nboost a.example", "bücher*", "a" * 2_000 + "*"])
@@ -166,7 +173,7 @@ def test_any_text_is_a_host_or_refused_in_one_line(text: str) -> None:
     [
         "fly away",
         "block",
-        "block http://a.example/",
+        "block http://",
         "boost http://",
         "label many",
         "label 1 2 3",

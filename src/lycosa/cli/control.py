@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from lycosa.frontier.admission import kind_of_name
 from lycosa.recipe import load_recipe
 from lycosa.run import steering
 from lycosa.run.control import CrawlReply, CrawlRequest, execute_command
@@ -14,7 +15,7 @@ from lycosa.vocabulary.text import counted, visible, whole_number
 from .options import Json, Name, command, notify, print_json
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
-_ARGUMENT_OF = {"budget": "PAGES", "block": "HOST or PATTERN", "boost": "HOST, URL or PATTERN"}
+_ARGUMENT_OF = {"budget": "PAGES", "block": "HOST, URL or PATTERN", "boost": "HOST, URL or PATTERN"}
 _COMMANDS = ", ".join((*_COMMANDS_WITHOUT_ARGUMENT, *(f"{name} {argument}" for name, argument in _ARGUMENT_OF.items())))
 
 
@@ -62,7 +63,7 @@ def _request(command: str, argument: str) -> CrawlRequest:
             raise UsageError(f"not a number of pages: {visible(argument, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)
     do: Literal["block", "boost"] = "block" if command == "block" else "boost"
-    return CrawlRequest(do, what=steering.checked_name(argument, do))
+    return CrawlRequest(do, what=steering.checked_name(argument))
 
 
 def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
@@ -76,8 +77,7 @@ def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
         case "budget":
             return f"The crawl stops when the collection has {counted(request.pages or 0, 'page')}."
         case "block":
-            what = f"that matches {request.what}" if "*" in request.what else f"of {request.what} and its subdomains"
-            return f"Blocked: nothing more {what} is fetched."
+            return f"Blocked: nothing more {_urls_in_words(request.what)} is fetched."
         case "boost":
             return f"Boosted: {request.what} comes first."
         case "undo":
@@ -91,3 +91,14 @@ def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
                 f"{state}: {of_budget}, {status['relevant']:,} judged relevant, "
                 f"{counted(status['waiting'], 'URL')} waiting"
             )
+
+
+def _urls_in_words(name: str) -> str:
+    """The URLs of a name, as an attribute of them."""
+    match kind_of_name(name):
+        case "pattern":
+            return f"that matches {name}"
+        case "URL":
+            return f"at {name}"
+        case "host":
+            return f"of {name} and its subdomains"

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from fnmatch import translate
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -61,7 +61,7 @@ class Admission:
         sites: frozenset[str] = frozenset(),  # of the seeds
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
         quotas: Quotas | None = None,
-        blocked: tuple[str, ...] = (),  # hosts and patterns blocked by the user
+        blocked: tuple[str, ...] = (),  # hosts, URLs and patterns blocked by the user
     ):
         self.quota_usage = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
@@ -83,7 +83,7 @@ class Admission:
         self._excluded_url_pattern = _any_pattern(scope.exclude_urls)
 
     def block(self, blocked: "NamedUrls") -> None:
-        """Replaces the blocked hosts and patterns."""
+        """Replaces the blocked hosts, URLs and patterns."""
         self._blocked = blocked
 
     def refuse_or_count(self, candidate: Candidate) -> Skip | None:
@@ -253,9 +253,15 @@ def is_on_hosts(url: Url, hosts: tuple[str, ...]) -> bool:
     return any(name == each or host == each or name.endswith("." + each) for each in hosts)
 
 
-def is_pattern(name: str) -> bool:
-    """Whether the name of a host or URL stands for many URLs."""
-    return "*" in name
+def kind_of_name(name: str) -> Literal["host", "URL", "pattern"]:
+    """What a user names URLs by: a host, with its subdomains, one URL, or a pattern with `*`.
+
+    >>> kind_of_name("a.example"), kind_of_name("http://a.example/"), kind_of_name("*://a.example/ads/*")
+    ('host', 'URL', 'pattern')
+    """
+    if "*" in name:
+        return "pattern"
+    return "URL" if "://" in name else "host"
 
 
 class NamedUrls:
@@ -263,11 +269,13 @@ class NamedUrls:
 
     def __init__(self, names: Iterable[str] = ()):
         self.names = tuple(names)
-        self._hosts = tuple(name for name in self.names if "://" not in name)
+        self._hosts = self._of_kind("host")
         # A bracket is one of an IPv6 address or a query: there are no classes of characters.
-        patterns = (name.replace("[", "[[]") for name in self.names if "://" in name and is_pattern(name))
-        self._pattern = _any_pattern(tuple(patterns))
-        self._urls = frozenset(Url(name) for name in self.names if "://" in name and not is_pattern(name))
+        self._pattern = _any_pattern(tuple(name.replace("[", "[[]") for name in self._of_kind("pattern")))
+        self._urls = frozenset(map(Url, self._of_kind("URL")))
+
+    def _of_kind(self, kind: Literal["host", "URL", "pattern"]) -> tuple[str, ...]:
+        return tuple(name for name in self.names if kind_of_name(name) == kind)
 
     def __bool__(self) -> bool:
         return bool(self.names)

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
 from lycosa.collection.queries import PASSED_OVER_KEY
-from lycosa.frontier.admission import Admission, Scope, is_pattern
+from lycosa.frontier.admission import Admission, Scope, kind_of_name
 from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
@@ -435,7 +435,8 @@ class CrawlState:
             self.request_reranking()
         self._journal.record_skips(self.frontier.block(steering.blocked))
         self.frontier.boost(steering.boosted)
-        urls = (Url(name) for name in steering.boosted if _is_url(name) and name not in before.boosted)
+        added = (name for name in steering.boosted if name not in before.boosted)
+        urls = (Url(name) for name in added if kind_of_name(name) == "URL")
         new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
         self._journal.record_skips(self.loop.put(new))
 
@@ -456,11 +457,6 @@ class CrawlState:
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self._from_sitemaps.intersection_update(self._seeds)
         self._catalog.remove_skips(SkipReason.QUOTA)
-
-
-def _is_url(name: str) -> bool:
-    """Whether the name of what is boosted is that of one URL."""
-    return "://" in name and not is_pattern(name)
 
 
 def _saved_steering(saved: JsonValue) -> Steering:

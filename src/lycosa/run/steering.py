@@ -2,7 +2,7 @@
 
 `steering.txt` has a line for each, in order, so that the last can be undone:
 
-    block HOST, block PATTERN, boost HOST, boost URL, boost PATTERN, label NUMBER LINES
+    block HOST, block URL, block PATTERN, boost HOST, boost URL, boost PATTERN, label NUMBER LINES
 
 A pattern has `*` for any characters, and `?` for one; it matches whole URLs, such as *://example.org/ads/*.
 `label` records that NUMBER lines were appended to the first LINES lines of labels.txt. It is written before they are,
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import file_lines
-from lycosa.frontier.admission import is_pattern
+from lycosa.frontier.admission import kind_of_name
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
@@ -37,7 +37,7 @@ _DEFAULT_PORTS = {"http": (":80",), "https": (":443",)}  # which normalised URLs
 
 
 class Steering(Struct, frozen=True):
-    """The blocked hosts and patterns, and the boosted hosts, URLs and patterns."""
+    """The blocked and the boosted hosts, URLs and patterns of URLs."""
 
     blocked: tuple[str, ...] = ()
     boosted: tuple[str, ...] = ()
@@ -69,14 +69,14 @@ def read_steering(folder: Path) -> Steering:
     return Steering(tuple(blocked), tuple(boosted))
 
 
-def block(folder: Path, host_or_pattern: str) -> SteeringCommand:
-    """Records a host or a pattern of URLs from which nothing more is fetched."""
-    return _add(folder, SteeringCommand("block", checked_name(host_or_pattern, "block")))
+def block(folder: Path, name: str) -> SteeringCommand:
+    """Records a host, a URL or a pattern of URLs from which nothing more is fetched."""
+    return _add(folder, SteeringCommand("block", checked_name(name)))
 
 
 def boost(folder: Path, name: str) -> SteeringCommand:
     """Records a host, a URL or a pattern of URLs that is fetched first."""
-    return _add(folder, SteeringCommand("boost", checked_name(name, "boost")))
+    return _add(folder, SteeringCommand("boost", checked_name(name)))
 
 
 def label(folder: Path, labels: dict[Url, bool]) -> None:
@@ -125,20 +125,23 @@ def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
 
 def _names_in(name: str) -> list[str]:
     """The hosts and URLs that the name of a host, a URL or a pattern tells."""
-    if not is_pattern(name):
+    if kind_of_name(name) != "pattern":
         return [name]
     rest = name.partition("://")[2]
     host = rest.partition("/")[0].strip("*.")
-    return [
-        each for each in (host, f"http://{rest.rstrip('*')}", f"https://{rest.rstrip('*')}") if not is_pattern(each)
-    ]
+    names = (host, f"http://{rest.rstrip('*')}", f"https://{rest.rstrip('*')}")
+    return [each for each in names if kind_of_name(each) != "pattern"]
 
 
-def checked_name(text: str, action: Literal["block", "boost"]) -> str:
-    """A host, a pattern or, to be boosted, a URL in normal form; UsageError if it is none."""
-    if is_pattern(text):
-        return checked_pattern(text)
-    return checked_url(text) if action == "boost" and "://" in text else checked_host(text)
+def checked_name(text: str) -> str:
+    """A host, a URL or a pattern in normal form; UsageError if it is none."""
+    match kind_of_name(text):
+        case "pattern":
+            return checked_pattern(text)
+        case "URL":
+            return checked_url(text)
+        case "host":
+            return checked_host(text)
 
 
 def checked_pattern(text: str) -> str:
@@ -203,10 +206,9 @@ def _parse_command(line: str) -> SteeringCommand:
             if len(counts) <= 2 and None not in counts:
                 return SteeringCommand("label", str(counts[0]), counts[1] if len(counts) == 2 else None)
         elif action is not None:
-            return SteeringCommand(action, checked_name(argument, action))
+            return SteeringCommand(action, checked_name(argument))
     raise UsageError(
-        "not `block HOST`, `block PATTERN`, `boost HOST`, `boost URL`, `boost PATTERN` or `label NUMBER`:"
-        f" {line[:100]!r}"
+        f"not `block` or `boost` with a host, a URL or a pattern of URLs, nor `label NUMBER`: {line[:100]!r}"
     )
 
 

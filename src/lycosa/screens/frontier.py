@@ -51,7 +51,7 @@ class FrontierView(Struct, frozen=True):
     hosts: list[WaitingHost]
     held_total: int  # hosts on hold at the last checkpoint, as long as their holds last
     held: list[HeldHost]  # the first of these to be asked again
-    blocked: list[str]  # hosts and patterns of URLs that the user excluded from the crawl
+    blocked: list[str]  # hosts, URLs and patterns that the user excluded from the crawl
     boosted: list[str]  # hosts, URLs and patterns that the user gave a higher priority
 
 

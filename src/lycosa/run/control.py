@@ -42,6 +42,7 @@ _MAX_PATH = 100  # bytes of the path of a socket
 _MAX_CONNECTIONS = 8
 _REQUEST_TIMEOUT = 10.0  # seconds
 _REPLY_TIMEOUT = 300.0  # seconds
+_SAVED_AT_ONCE = ("pause", "block", "boost", "undo")  # requests after which the folder has what the crawl shows
 
 Text = Annotated[str, Meta(max_length=2_100)]
 
@@ -71,11 +72,15 @@ class _Address(Struct, frozen=True):
 
 
 class CrawlControl:
-    """Accepts requests of the owner of a running crawl and executes them between two of its steps."""
+    """Accepts requests of the owner of a running crawl and executes them between two of its steps.
 
-    def __init__(self, session: Session, trainer: TopicTrainer):
+    may_save: whether the collection may be saved before the crawl ends.
+    """
+
+    def __init__(self, session: Session, trainer: TopicTrainer, *, may_save: bool = True):
         self._session = session
         self._trainer = trainer
+        self._may_save = may_save
         self._server: asyncio.AbstractServer | None = None
         self._token = ""
         self._connections = 0
@@ -169,6 +174,8 @@ class CrawlControl:
             case "status":
                 return CrawlReply(status=self._status())  # asked every second by open screens; it changes nothing
         session.state.apply_steering()
+        if self._may_save and request.do in _SAVED_AT_ONCE:
+            session.checkpoint()
         status.woken.set()
         return reply
 

@@ -63,6 +63,14 @@ def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_drop_says_how_many_urls_waited(folder: Path) -> None:
+    before = waiting(folder)
+    replies = answers(folder, *[CrawlRequest("drop", what="ships.example")] * 2, CrawlRequest("undo"))
+    here = [url for url in before if url.startswith("http://ships.example/")]
+    assert [reply.dropped for reply in replies] == [len(here), 0, 0]
+    assert (len(here) > 0, replies[-1].undone) == (True, "drop ships.example")
+
+
 @pytest.mark.parametrize("may_save", [True, False])
 def test_who_looks_into_the_folder_of_a_running_crawl_sees_what_a_command_did(folder: Path, may_save: bool) -> None:
     before = waiting(folder)

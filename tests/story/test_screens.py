@@ -351,6 +351,7 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.fill("[name=what]", host)
         page.click("[value=block]")
         page.wait_for_selector(f"text=blocked: {host}")
+        _drop_the_first_host(page, base)
         stored = len(_urls(tmp_path / "bees"))
         page.goto(f"{base}/c/bees/crawl")
         page.fill("[name=pages]", "100000")
@@ -368,6 +369,16 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         assert set(Path(download.value.path()).read_text().split()) == _urls(tmp_path / "bees")
         context.close()
     assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+def _drop_the_first_host(page, base):
+    """Drops what waits of the host that has most, which is then no longer among the hosts."""
+    page.goto(f"{base}/c/bees/frontier")
+    host, count = (page.inner_text(f"aside li {each} >> nth=0") for each in ("a", "span"))
+    page.fill("[name=what]", f"*://{host}/*")
+    page.click("[value=drop]")
+    page.wait_for_selector(f"text=dropped: {count} URL")
+    assert host not in page.locator("aside ul").first.locator("a").all_inner_texts()
 
 
 def _crawl_on_when_the_harvest_dries_up(folder):

@@ -291,6 +291,24 @@ def test_programs_get_the_peers_and_their_answers(root, tmp_path, monkeypatch):
     assert len(commands) == 3
 
 
+def test_a_peer_that_is_a_buddy_and_a_neighbour_is_listed_once(tmp_path, monkeypatch):
+    (tmp_path / "peer").mkdir()
+    (tmp_path / "lycosa.toml").write_text("")
+    status = {
+        "name": "A",
+        "neighbours": [{"name": "C"}, {"name": "B", "address": "10.0.0.2:7", "is_down": True}],
+        "buddies": [{"name": "D", "count": 1}, {"name": "B", "count": 3}],
+    }
+    monkeypatch.setattr(peers, "_run_command", lambda folder, output_type, *_: msgspec.convert(status, output_type))
+    known = peers.peers_view(tmp_path).peers
+    assert {each.name: (each.kind, each.address, each.answers, each.is_down) for each in known} == {
+        "B": ("buddy and neighbour", "10.0.0.2:7", 3, True),
+        "D": ("buddy", "", 1, False),
+        "C": ("neighbour", "", 0, False),
+    }
+    assert [each.name for each in known] == ["D", "B", "C"]
+
+
 def assert_is_as_described(value, schema, described):
     """Whether a value has the fields and types of a schema, as far as these say them."""
     if "$ref" in schema:

@@ -159,15 +159,14 @@ def _lines(status: _Status) -> list[PeerLine]:
     neighbours = {each.name: each for each in status.neighbours[:MAX_PEERS]}
     lines = []
     for name in {**buddies, **neighbours}:
-        buddy, neighbour = buddies.get(name), neighbours.get(name)
-        each = buddy or neighbour or _Peer(name)
+        known = {kind: all_[name] for kind, all_ in (("buddy", buddies), ("neighbour", neighbours)) if name in all_}
         lines.append(
             PeerLine(
                 name=visible(name, 80),
-                address=visible(each.address or (neighbour.address if neighbour else ""), 100),
-                kind=" and ".join(kind for kind, known in (("buddy", buddy), ("neighbour", neighbour)) if known),
-                answers=each.count,
-                is_down=any(known.is_down for known in (buddy, neighbour) if known),
+                address=visible(next((each.address for each in known.values() if each.address), ""), 100),
+                kind=" and ".join(known),
+                answers=sum(each.count for each in known.values()),
+                is_down=any(each.is_down for each in known.values()),
             )
         )
     return lines

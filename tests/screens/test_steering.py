@@ -102,8 +102,8 @@ def test_urls_of_a_pattern_are_blocked(copied):
 def test_what_is_blocked_or_dropped_waits_no_longer_and_an_undo_brings_it_back_as_the_screen_says(copied, action):
     browser, before = Browser(copied), waiting(copied / "bees")
     said = " ".join(browser.get("/c/bees/frontier").text.split())
-    assert "Blocking drops what waits there and keeps out what is found later" in said
-    assert "Undoing either brings back what waited when the next crawl begins." in said
+    assert "Blocking drops what waits there and keeps out what is found there later;" in said
+    assert "dropping removes only what waits now. Undoing either brings that back when the next crawl begins." in said
     assert browser.post("/c/bees/steer", {"action": action, "what": "text.example"}).status_code == 303
     assert browser.get("/api/collections/bees/frontier").json()["total"] == 0
     said = " ".join(browser.get("/c/bees/frontier").text.split())

@@ -403,7 +403,7 @@ PARSERS: dict[str, Parser] = {
     ),
     "steering": Parser(
         _from_file(lambda path: read_steering(path.parent), "steering.txt"),
-        (b"block a.example\nboost b.example\nlabel 2\n",),
+        (b"block a.example\nboost b.example\ndrop c.example 1 0\nlabel 2\n",),
     ),
     "in-links": Parser(
         _from_file(read_in_links), (b"url,in_links\nhttp://site.example/,12\n", b"http://site.example/\t3\n")

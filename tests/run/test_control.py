@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from crawling import collection, copied, listing, pages, site
+from crawling import collection, copied, listing, pages, site, waiting
 from lycosa.run.control import MAX_LABELS, CrawlControl, CrawlReply, CrawlRequest, ask
 from lycosa.run.topic import read_labels
 from lycosa.run.topic_training import TopicTrainer
@@ -61,6 +61,25 @@ def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
         "pages": 20, "relevant": facts["relevant"], "waiting": facts["waiting"], "paused": False, "budget": 7,
         "requests": 0, "holds": 0,
     }  # fmt: skip
+
+
+def test_a_drop_says_how_many_urls_waited(folder: Path) -> None:
+    before = waiting(folder)
+    replies = answers(folder, *[CrawlRequest("drop", what="ships.example")] * 2, CrawlRequest("undo"))
+    here = [url for url in before if url.startswith("http://ships.example/")]
+    assert [reply.dropped for reply in replies] == [len(here), 0, 0]
+    assert (len(here) > 0, replies[-1].undone) == (True, "drop ships.example")
+
+
+@pytest.mark.parametrize("may_save", [True, False])
+def test_who_looks_into_the_folder_of_a_running_crawl_sees_what_a_command_did(folder: Path, may_save: bool) -> None:
+    before = waiting(folder)
+    blocked = next(iter(before))
+    with opened(folder) as session:
+        control = CrawlControl(session, TopicTrainer(session), may_save=may_save)
+        control.answer(CrawlRequest("block", what=blocked))
+        assert waiting(folder).keys() == before.keys() - ({blocked} if may_save else set())
+    assert waiting(folder).keys() == before.keys() - {blocked}
 
 
 def test_a_crawl_is_stopped(folder: Path) -> None:

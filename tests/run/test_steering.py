@@ -1,14 +1,17 @@
 """What a user tells a crawl on its way, kept in a file: noted, read back, undone."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lycosa
 from crawling import collection, pages, rows, waiting
-from lycosa.frontier.admission import NamedUrls
+from lycosa.frontier.admission import Admission, NamedUrls
 from lycosa.run import steering
+from lycosa.run.control import CrawlRequest, execute_command
 from lycosa.run.review import LabelledPage, add_to_sample, read_sample
 from lycosa.run.steering import (
     STEERING_FILE,
@@ -17,13 +20,14 @@ from lycosa.run.steering import (
     checked_host,
     checked_pattern,
     checked_url,
+    read_dropped,
     read_steering,
 )
 from lycosa.run.topic import LABELS_FILE, read_labels
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Candidate, SkipReason, Url
 from sessions import crawl, opened
-from worlds import TOPICAL, TOPICAL_SEED
+from worlds import TOPICAL, TOPICAL_SEED, html
 
 HIVE, SHIP = Url("http://bees.example/hive"), Url("http://ships.example/")
 
@@ -90,6 +94,13 @@ def test_a_pattern_that_is_taken_matches_what_it_names(tmp_path: Path, pattern: 
     assert Url("https://other.example/") not in NamedUrls(read_steering(tmp_path).blocked)
 
 
+def test_one_url_is_blocked_and_no_other(tmp_path: Path) -> None:
+    steering.block(tmp_path, "HTTP://Bees.example/hive")
+    blocked = NamedUrls(read_steering(tmp_path).blocked)
+    assert (HIVE in blocked, Url("http://bees.example/hives") in blocked) == (True, False)
+    assert Admission(blocked=blocked.names).out_of_scope(HIVE) == (SkipReason.SCOPE, "URL blocked")
+
+
 @pytest.mark.parametrize("pattern", ["*", "*://*/*", "a b*", "*\nboost a.example", "bücher*", "a" * 2_000 + "*"])
 def test_what_is_no_pattern_is_refused_in_one_line(tmp_path: Path, pattern: str) -> None:
     for command in (steering.block, steering.boost):
@@ -145,7 +156,7 @@ def test_any_number_of_labels_leaves_room_for_blocks(tmp_path: Path, monkeypatch
         steering.label(tmp_path, {HIVE: True})
     for host in ("a.example", "b.example"):
         steering.block(tmp_path, host)
-    with pytest.raises(UsageError, match="2 blocks and boosts"):
+    with pytest.raises(UsageError, match="2 blocks, boosts and drops"):
         steering.block(tmp_path, "c.example")
 
 
@@ -166,8 +177,11 @@ def test_any_text_is_a_host_or_refused_in_one_line(text: str) -> None:
     [
         "fly away",
         "block",
-        "block http://a.example/",
+        "block http://",
         "boost http://",
+        "drop a.example",
+        "drop a.example 1",
+        "drop 1 2",
         "label many",
         "label 1 2 3",
         "boost " + "a" * 5000,
@@ -184,6 +198,101 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / STEERING_FILE).write_bytes(b"\xff\xfe")
     with pytest.raises(LycosaError, match="not UTF-8"):
         read_steering(tmp_path)
+
+
+A, B, FRONT = (Url(f"http://{name}.example/") for name in ("a", "b", "front"))
+FOUND_LATER = Url(f"{A}later")
+TWO_HOSTS = {
+    FRONT: html("Front", "the front", [A, B]),
+    A: html("A", "the first of its host", []),
+    B: html("B", "the other host", [A, FOUND_LATER]),
+    FOUND_LATER: html("Later", "the second of its host", []),
+}
+DROPPED = "SELECT url FROM skips WHERE reason LIKE '%dropped%'"
+
+
+def dropped(folder: Path, name: str) -> str:
+    said: list[str] = []
+    assert execute_command(folder, CrawlRequest("drop", what=name), notify=said.append) is None
+    return said[-1]
+
+
+@pytest.mark.parametrize("name", ["a.example", A, "*://a.example/*"])
+def test_a_drop_is_for_what_waits_and_not_for_what_is_found_later(tmp_path: Path, name: str) -> None:
+    folder = collection(tmp_path / "c", [FRONT])
+    crawl(folder, TWO_HOSTS, 1)
+    assert dropped(folder, name) == "Dropped: 1 waiting URL."
+    assert dropped(folder, name) == "Nothing that this names waits."
+    assert (waiting(folder).keys(), rows(folder, DROPPED)) == ({B}, [(A,)])
+    assert crawl(folder, TWO_HOSTS, 9) == [B, FOUND_LATER]
+    with opened(folder) as session:
+        session.state.request_reranking()
+    with opened(folder):
+        assert waiting(folder) == {}, "a re-ranking offers it again"
+    lycosa.rebuild(folder)
+    with opened(folder):
+        assert waiting(folder) == {}, "a rebuild too"
+    execute_command(folder, CrawlRequest("undo"), notify=lambda line: None)
+    assert crawl(folder, TWO_HOSTS, 9) == [A]
+    assert (read_dropped(folder), rows(folder, DROPPED)) == (frozenset(), [])
+
+
+@pytest.mark.parametrize("command", ["block", "drop"])
+def test_a_seed_without_an_answer_is_not_tried_again_once_it_is_blocked_or_dropped(
+    tmp_path: Path, command: Literal["block", "drop"]
+) -> None:
+    folder = collection(tmp_path / "c", [A, B])
+    assert crawl(folder, {}, 1) == [A, B]
+    with opened(folder) as session:
+        session.frontier.requeue(Candidate(A, 1.0))  # as the next run does
+    execute_command(folder, CrawlRequest(command, what=A), notify=lambda line: None)
+    assert crawl(folder, {}, 1) == [B]
+
+
+def test_what_was_dropped_before_a_kill_is_not_fetched_after_it(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "c", [FRONT])
+    crawl(folder, TWO_HOSTS, 1)
+    steering.drop(folder, "a.example", [A])  # the catalog does not know of it
+    assert crawl(folder, TWO_HOSTS, 9) == [B, FOUND_LATER]
+
+
+def test_a_kill_between_the_two_files_leaves_what_was_dropped_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steering.drop(tmp_path, "a.example", [A, FOUND_LATER])
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(steering, "secure_key_of", lambda url: (_ for _ in ()).throw(KeyboardInterrupt))
+        steering.drop(tmp_path, "b.example", [B])
+    assert len(read_dropped(tmp_path)) == 2
+    assert str(steering.undo(tmp_path)) == "drop b.example"
+    assert len(read_dropped(tmp_path)) == 2
+    steering.drop(tmp_path, "b.example", [B])
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(steering, "_write_commands", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        steering.undo(tmp_path)
+    assert str(steering.undo(tmp_path)) == "drop b.example"
+    assert len(read_dropped(tmp_path)) == 2
+
+
+def test_as_many_urls_are_dropped_as_can_be_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steering, "MAX_DROPPED", 2)
+    steering.drop(tmp_path, "a.example", [A, FOUND_LATER])
+    with pytest.raises(UsageError, match=r"block b\.example instead"):
+        steering.drop(tmp_path, "b.example", [B])
+    assert (read_steering(tmp_path).dropped, str(steering.undo(tmp_path))) == (2, "drop a.example")
+
+
+def test_the_name_of_what_was_dropped_is_forgotten(tmp_path: Path) -> None:
+    steering.drop(tmp_path, "a.example", [A])
+    steering.forget_steering(tmp_path, lambda what: what == "a.example")
+    assert (steering.undo(tmp_path), len(read_dropped(tmp_path))) == (None, 1)
+    assert "a.example" not in (tmp_path / steering.DROPPED_FILE).read_text()
+
+
+def test_a_damaged_file_of_dropped_urls_is_named(tmp_path: Path) -> None:
+    (tmp_path / steering.DROPPED_FILE).write_text("http://a.example/\n")
+    with pytest.raises(CollectionError, match=r"dropped\.txt is damaged"):
+        read_dropped(tmp_path)
 
 
 @pytest.mark.slow

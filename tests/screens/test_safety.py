@@ -11,7 +11,16 @@ import pytest
 from lycosa.run.topic import read_labels
 from lycosa.run.trust import ID_FILE
 from lycosa.screens.access_control import FIGURE_POLICY, MAX_BODY, SCREEN_POLICY, STORED_PAGE_POLICY
-from lycosa.screens.openapi import EXPORT_PATH, LABEL_PATH, PEERS_PATH
+from lycosa.screens.openapi import (
+    COLLECTIONS_PATH,
+    CRAWL_PATH,
+    EXPORT_PATH,
+    FRONTIER_PATH,
+    LABEL_PATH,
+    PEERS_PATH,
+    REFRESH_PATH,
+    TEACH_PATH,
+)
 from screens.serving import PORT, Browser
 from story.test_hostile_text import HOME, NOT_FOR_TERMINALS, TITLES
 
@@ -72,6 +81,11 @@ POSTS = {  # every route that changes something, with fields that would
     "/c/{name}/peers": ("/c/bees/peers", {"q": "honey"}),
     PEERS_PATH: ("/api/collections/bees/peers", {"q": "honey"}),
     "/new": ("/new", {"name": "made", "topic": "honey bees", "seeds": HOME}),
+    COLLECTIONS_PATH: ("/api/collections", {"name": "made", "topic": "honey bees", "seeds": HOME}),
+    CRAWL_PATH: ("/api/collections/bees/crawl", {"action": "start", "pages": "50"}),
+    TEACH_PATH: ("/api/collections/bees/teach", {"url": HOME, "answer": "yes"}),
+    FRONTIER_PATH: ("/api/collections/bees/frontier", {"action": "block", "what": "ads.example"}),
+    REFRESH_PATH: ("/api/collections/bees/refresh", {"requests": "5", "expand": "0.5"}),
 }
 SCREENS = [
     path
@@ -408,7 +422,7 @@ def test_a_collection_of_somebody_else_is_shown_and_not_obeyed(root, tmp_path):
     assert "not trusted" in browser.get("/").text
     assert "spy.example" not in browser.get("/c/bees").text
     for path, fields in POSTS.values():
-        if path != "/new" and not path.endswith("/bees/peers"):
+        if "/bees/" in path and not path.endswith("/bees/peers"):
             assert browser.post(path, fields).status_code == 400, path
     (folder / "peer").mkdir()
     assert browser.get("/c/bees/peers").status_code == 400

@@ -13,6 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawling import PATIENCE, collection, lycosa
+from lycosa.recipe import load_recipe
 from lycosa.run.reasons import Factor
 from lycosa.run.topic import read_labels
 from lycosa.screens import charts, overviews, peers
@@ -238,6 +239,38 @@ def test_a_client_made_from_the_description_gets_what_it_describes(browser):
     assert browser.get("/api/collections/nothing").json() == {"error": "there is no such collection here"}
 
 
+def test_programs_do_what_the_screens_do(root, tmp_path):
+    root = Path(copytree(root, tmp_path / "copy"))
+    browser = Browser(root)
+    described = browser.get("/api/openapi.json").json()
+
+    def ask(path, collection_name, **fields):
+        answer = browser.post(path.format(name=collection_name), fields)
+        assert answer.status_code == 200, answer.text
+        form = described["paths"][path]["post"]
+        schema = form["requestBody"]["content"]["application/x-www-form-urlencoded"]["schema"]
+        assert set(schema["required"]) <= set(fields) <= set(schema["properties"])
+        assert ("name" in {each["name"] for each in form["parameters"]}) == ("{name}" in path)
+        answer_schema = form["responses"]["200"]["content"]["application/json"]["schema"]
+        assert_is_as_described(answer.json(), answer_schema, described)
+        return answer.json()
+
+    made = ask("/api/collections", "", name="made", topic="honey bees", seeds=HOME, pages="9")
+    assert (made["name"], load_recipe(root / "made").stop.pages) == ("made", 9)
+    assert ask("/api/collections/{name}/crawl", "made", action="start", pages="9")["next_budget"] == 9
+    ask("/api/collections/{name}/refresh", "few", requests="5", expand="0.5")
+    assert [words[4] for words in browser.launched] == ["crawl", "refresh"]
+    url = browser.get("/api/collections/bees/teach").json()["page"]["url"]
+    assert ask("/api/collections/{name}/teach", "bees", url=url, answer="no")["labelled"] == 1
+    assert read_labels(root / "bees") == {url: False}
+    assert ask("/api/collections/{name}/teach", "bees", answer="undo")["labelled"] == 0
+    assert ask("/api/collections/{name}/frontier", "bees", action="boost", what="a.example")["boosted"] == ["a.example"]
+    assert ask("/api/collections/{name}/frontier", "bees", action="drop", what="text.example")["total"] == 0
+    assert ask("/api/collections/{name}/frontier", "bees", action="undo")["dropped"] == 0
+    refused = browser.post("/api/collections/bees/crawl", {"action": "fly"})
+    assert (refused.status_code, "unknown action" in refused.json()["error"]) == (400, True)
+
+
 def test_the_description_has_every_route_of_the_interface(browser):
     described = browser.get("/api/openapi.json").json()["paths"]
     routes = {
@@ -289,6 +322,24 @@ def test_programs_get_the_peers_and_their_answers(root, tmp_path, monkeypatch):
     reader = Browser(root, read_only=True)
     assert reader.get("/api/collections/bees/peers").status_code == 400
     assert len(commands) == 3
+
+
+def test_a_peer_that_is_a_buddy_and_a_neighbour_is_listed_once(tmp_path, monkeypatch):
+    (tmp_path / "peer").mkdir()
+    (tmp_path / "lycosa.toml").write_text("")
+    status = {
+        "name": "A",
+        "neighbours": [{"name": "C"}, {"name": "B", "address": "10.0.0.2:7", "is_down": True}],
+        "buddies": [{"name": "D", "count": 1}, {"name": "B", "count": 3}],
+    }
+    monkeypatch.setattr(peers, "_run_command", lambda folder, output_type, *_: msgspec.convert(status, output_type))
+    known = peers.peers_view(tmp_path).peers
+    assert {each.name: (each.kind, each.address, each.answers, each.is_down) for each in known} == {
+        "B": ("buddy and neighbour", "10.0.0.2:7", 3, True),
+        "D": ("buddy", "", 1, False),
+        "C": ("neighbour", "", 0, False),
+    }
+    assert [each.name for each in known] == ["D", "B", "C"]
 
 
 def assert_is_as_described(value, schema, described):

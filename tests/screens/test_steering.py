@@ -98,12 +98,16 @@ def test_urls_of_a_pattern_are_blocked(copied):
     assert escape(f"{ads[:-1]}*") in browser.get("/c/bees/frontier").text
 
 
-def test_blocking_drops_what_waits_and_undoing_brings_it_back_as_the_screen_says(copied):
+@pytest.mark.parametrize("action", ["block", "drop"])
+def test_what_is_blocked_or_dropped_waits_no_longer_and_an_undo_brings_it_back_as_the_screen_says(copied, action):
     browser, before = Browser(copied), waiting(copied / "bees")
     said = " ".join(browser.get("/c/bees/frontier").text.split())
-    assert "Blocking drops what waits there; undoing it brings that back when the next crawl begins." in said
-    assert browser.post("/c/bees/steer", {"action": "block", "what": "text.example"}).status_code == 303
+    assert "Blocking drops what waits there and keeps out what is found there later;" in said
+    assert "dropping removes only what waits now. Undoing either brings that back when the next crawl begins." in said
+    assert browser.post("/c/bees/steer", {"action": action, "what": "text.example"}).status_code == 303
     assert browser.get("/api/collections/bees/frontier").json()["total"] == 0
+    said = " ".join(browser.get("/c/bees/frontier").text.split())
+    assert {"block": "blocked: text.example.", "drop": f"dropped: {len(before)} URL"}[action] in said
     assert browser.post("/c/bees/steer", {"action": "undo"}).status_code == 303
     with opened(copied / "bees"):  # as the next crawl does
         pass

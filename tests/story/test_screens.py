@@ -26,7 +26,7 @@ from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from screens.serving import WORLD, folder_of_collections
-from screens.test_safety import SCREENS
+from screens.test_safety import GETS, SCREENS
 from story.test_hostile_text import HOME
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -115,6 +115,14 @@ TAB_IN_VIEW = """() => [...document.querySelectorAll(".bar nav [aria-current]")]
 })"""
 
 
+KEYS_BESIDE_THEIR_TEXTS = """() => [...document.querySelectorAll(".key")].every((key) => {
+  const text = document.createRange();
+  text.selectNodeContents(key.nextSibling);
+  const [box, line] = [key.getBoundingClientRect(), text.getClientRects()[0]];
+  return line.top < box.bottom && box.top < line.bottom && line.left >= box.right;
+})"""
+
+
 @pytest.mark.parametrize("width", [360, 1024, 1440])
 def test_no_screen_is_wider_than_the_window(served, page, width):
     base = served[1].partition("/?")[0]
@@ -123,6 +131,19 @@ def test_no_screen_is_wider_than_the_window(served, page, width):
         page.goto(base + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate(TAB_IN_VIEW), path
+        assert page.evaluate(KEYS_BESIDE_THEIR_TEXTS), path
+
+
+@pytest.mark.parametrize("route", ["/c/{name}/page", "/c/{name}/neighbours", "/compare", "/c/{name}/frontier", "/maps"])
+def test_j_and_k_move_through_the_list_of_every_screen(served, page, route):
+    page.goto(served[1].partition("/?")[0] + GETS[route])
+    page.keyboard.press("j")
+    address = page.evaluate("document.activeElement.href")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.href") == address
+    page.keyboard.press("Enter")
+    page.wait_for_url(address)
 
 
 LACKING = """() => {
@@ -319,6 +340,14 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         file = {"name": "good.txt", "mimeType": "text/plain", "buffer": "\n".join(good[1:]).encode()}
         page.set_input_files("[data-into=examples]", file)
         wait_until(lambda: page.input_value("[name=examples]") == "\n".join(good))
+        links = "".join(f"<DT><A HREF='{url}'>bees</A>" for url in [*good[:2], "javascript:alert(1)"])
+        bookmarks = f"<!DOCTYPE NETSCAPE-Bookmark-file-1><DL>{links}<IMG SRC='http://elsewhere.example/'></DL>"
+        page.fill("[name=examples]", "")
+        page.set_input_files(
+            "[data-into=examples]", {"name": "b.html", "mimeType": "text/html", "buffer": bookmarks.encode()}
+        )
+        wait_until(lambda: page.input_value("[name=examples]") == "\n".join(good[:2]))
+        page.fill("[name=examples]", "\n".join(good))
         page.click("form.form button")
         page.wait_for_selector("[name=pages]")
         _crawl_on_when_the_harvest_dries_up(tmp_path / "bees")
@@ -351,6 +380,7 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         page.fill("[name=what]", host)
         page.click("[value=block]")
         page.wait_for_selector(f"text=blocked: {host}")
+        _drop_the_first_host(page, base)
         stored = len(_urls(tmp_path / "bees"))
         page.goto(f"{base}/c/bees/crawl")
         page.fill("[name=pages]", "100000")
@@ -368,6 +398,16 @@ def test_a_collection_is_made_crawled_paused_taught_and_steered_in_the_browser(c
         assert set(Path(download.value.path()).read_text().split()) == _urls(tmp_path / "bees")
         context.close()
     assert read_steering(tmp_path / "bees").blocked == (host,)
+
+
+def _drop_the_first_host(page, base):
+    """Drops what waits of the host that has most, which is then no longer among the hosts."""
+    page.goto(f"{base}/c/bees/frontier")
+    host, count = (page.inner_text(f"aside li {each} >> nth=0") for each in ("a", "span"))
+    page.fill("[name=what]", f"*://{host}/*")
+    page.click("[value=drop]")
+    page.wait_for_selector(f"text=dropped: {count} URL")
+    assert host not in page.locator("aside ul").first.locator("a").all_inner_texts()
 
 
 def _crawl_on_when_the_harvest_dries_up(folder):

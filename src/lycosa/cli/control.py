@@ -1,20 +1,23 @@
 """`lycosa control`: steers a crawl while it runs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from lycosa.frontier.admission import kind_of_name
 from lycosa.recipe import load_recipe
 from lycosa.run import steering
-from lycosa.run.control import CrawlReply, CrawlRequest, execute_command
+from lycosa.run.control import CrawlReply, CrawlRequest, drop_in_words, execute_command
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible, whole_number
 
 from .options import Json, Name, command, notify, print_json
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
-_ARGUMENT_OF = {"budget": "PAGES", "block": "HOST or PATTERN", "boost": "HOST, URL or PATTERN"}
+_STEERING: Mapping[str, Literal["block", "boost", "drop"]] = {"block": "block", "boost": "boost", "drop": "drop"}
+_ARGUMENT_OF = {"budget": "PAGES", **dict.fromkeys(_STEERING, "HOST, URL or PATTERN")}
 _COMMANDS = ", ".join((*_COMMANDS_WITHOUT_ARGUMENT, *(f"{name} {argument}" for name, argument in _ARGUMENT_OF.items())))
 
 
@@ -30,17 +33,17 @@ def control(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts or URLs, undo."""
+    """Steer a crawl while it runs. Pause, resume, give it another budget, block, boost or drop hosts or URLs, undo."""
     request = _request(command, what)
     load_recipe(name)  # raises if it is not a collection
-    undone: list[str] = []
-    reply = execute_command(name, request, notify=undone.append if request.do == "undo" else notify)
+    notes: list[str] = []
+    reply = execute_command(name, request, notify=notes.append if request.do in ("undo", "drop") else notify)
     if reply is not None:
         message = _in_words(request, reply, name)
     else:
-        for line in undone[:-1]:  # the last one says what was undone
+        for line in notes[:-1]:  # the last one says what was done
             notify(line)
-        message = undone[-1] if undone else f"Noted for the next crawl: {request.do} {request.what}."
+        message = notes[-1] if notes else f"Noted for the next crawl: {request.do} {request.what}."
     if as_json:
         print_json({"running": reply is not None, "said": message, **({"status": reply.status} if reply else {})})
     else:
@@ -61,8 +64,7 @@ def _request(command: str, argument: str) -> CrawlRequest:
         if not pages:
             raise UsageError(f"not a number of pages: {visible(argument, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)
-    do: Literal["block", "boost"] = "block" if command == "block" else "boost"
-    return CrawlRequest(do, what=steering.checked_name(argument, do))
+    return CrawlRequest(_STEERING[command], what=steering.checked_name(argument))
 
 
 def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
@@ -76,10 +78,11 @@ def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
         case "budget":
             return f"The crawl stops when the collection has {counted(request.pages or 0, 'page')}."
         case "block":
-            what = f"that matches {request.what}" if "*" in request.what else f"of {request.what} and its subdomains"
-            return f"Blocked: nothing more {what} is fetched."
+            return f"Blocked: nothing more {_urls_in_words(request.what)} is fetched."
         case "boost":
             return f"Boosted: {request.what} comes first."
+        case "drop":
+            return drop_in_words(reply.dropped)
         case "undo":
             return f"Undone: {reply.undone}."
         case _:
@@ -91,3 +94,14 @@ def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
                 f"{state}: {of_budget}, {status['relevant']:,} judged relevant, "
                 f"{counted(status['waiting'], 'URL')} waiting"
             )
+
+
+def _urls_in_words(name: str) -> str:
+    """The URLs of a name, as an attribute of them."""
+    match kind_of_name(name):
+        case "pattern":
+            return f"that matches {name}"
+        case "URL":
+            return f"at {name}"
+        case "host":
+            return f"of {name} and its subdomains"

@@ -28,6 +28,7 @@ _FILES = (
     "labels.txt",
     "sample.txt",
     "steering.txt",
+    "dropped.txt",
     "forgotten.txt",
     "seeds.txt",
     "report.html",

@@ -4,13 +4,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from fnmatch import translate
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
-from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of, url_and_host_spellings
+from lycosa.vocabulary.urls import (
+    host_of,
+    hostname_of,
+    key_of,
+    path_of,
+    secure_key_of,
+    site_of,
+    url_and_host_spellings,
+)
 
 from .quotas import Quotas, QuotaUsage
 
@@ -61,7 +69,8 @@ class Admission:
         sites: frozenset[str] = frozenset(),  # of the seeds
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
         quotas: Quotas | None = None,
-        blocked: tuple[str, ...] = (),  # hosts and patterns blocked by the user
+        blocked: tuple[str, ...] = (),  # hosts, URLs and patterns blocked by the user
+        dropped: frozenset[int] = frozenset(),  # keys (`secure_key_of`) of the URLs that the user dropped
     ):
         self.quota_usage = QuotaUsage(quotas)
         self.set_scope(scope or Scope(), sites=sites)
@@ -69,7 +78,7 @@ class Admission:
         # A path of n segments, each with its slash, follows two slashes; it exceeds no limit that is n or more.
         self._slashes_within_limits = 2 + min(self._traps.path_segments, self._traps.repeats)
         self._forgotten = forgotten
-        self._blocked = NamedUrls(blocked)
+        self.block(NamedUrls(blocked), dropped)
         # By the hash of the host or path, as there may be millions.
         self._urls_of_host = KeyTable()  # number of URLs
         self._queries_of_path = KeyTable()  # number of query strings
@@ -82,9 +91,10 @@ class Admission:
         self._url_pattern = _any_pattern(scope.urls)
         self._excluded_url_pattern = _any_pattern(scope.exclude_urls)
 
-    def block(self, blocked: "NamedUrls") -> None:
-        """Replaces the blocked hosts and patterns."""
+    def block(self, blocked: "NamedUrls", dropped: frozenset[int]) -> None:
+        """Replaces the blocked hosts, URLs and patterns, and the keys of the dropped URLs."""
         self._blocked = blocked
+        self._dropped = dropped
 
     def refuse_or_count(self, candidate: Candidate) -> Skip | None:
         """The skip of a URL that may not wait; None for one that may, which is counted from now on."""
@@ -128,7 +138,7 @@ class Admission:
             return SkipReason.SCOPE, "host not included"
         if scope.exclude_hosts and is_on_hosts(url, scope.exclude_hosts):
             return SkipReason.SCOPE, "host excluded"
-        if self._blocked and (blocked := self.blocked_by(url)):
+        if (self._blocked or self._dropped) and (blocked := self.blocked_by(url)):
             return blocked
         if self._url_pattern and not self._url_pattern.match(url):
             return SkipReason.SCOPE, "URL not included"
@@ -141,10 +151,12 @@ class Admission:
         return None
 
     def blocked_by(self, url: Url) -> Refusal | None:
-        """Why a URL may not wait that the user has blocked, or None."""
+        """Why a URL may not wait that the user has blocked or dropped, or None."""
         if self._blocked.has_host_of(url):
             return SkipReason.SCOPE, "host blocked"
-        return (SkipReason.SCOPE, "URL blocked") if url in self._blocked else None
+        if url in self._blocked:
+            return SkipReason.SCOPE, "URL blocked"
+        return (SkipReason.SCOPE, "URL dropped") if self._dropped and secure_key_of(url) in self._dropped else None
 
     def over_quota(self, url: Url) -> Refusal | None:
         """The quota that the page at a URL would exceed, or None."""
@@ -253,9 +265,15 @@ def is_on_hosts(url: Url, hosts: tuple[str, ...]) -> bool:
     return any(name == each or host == each or name.endswith("." + each) for each in hosts)
 
 
-def is_pattern(name: str) -> bool:
-    """Whether the name of a host or URL stands for many URLs."""
-    return "*" in name
+def kind_of_name(name: str) -> Literal["host", "URL", "pattern"]:
+    """What a user names URLs by: a host, with its subdomains, one URL, or a pattern with `*`.
+
+    >>> kind_of_name("a.example"), kind_of_name("http://a.example/"), kind_of_name("*://a.example/ads/*")
+    ('host', 'URL', 'pattern')
+    """
+    if "*" in name:
+        return "pattern"
+    return "URL" if "://" in name else "host"
 
 
 class NamedUrls:
@@ -263,11 +281,13 @@ class NamedUrls:
 
     def __init__(self, names: Iterable[str] = ()):
         self.names = tuple(names)
-        self._hosts = tuple(name for name in self.names if "://" not in name)
+        self._hosts = self._of_kind("host")
         # A bracket is one of an IPv6 address or a query: there are no classes of characters.
-        patterns = (name.replace("[", "[[]") for name in self.names if "://" in name and is_pattern(name))
-        self._pattern = _any_pattern(tuple(patterns))
-        self._urls = frozenset(Url(name) for name in self.names if "://" in name and not is_pattern(name))
+        self._pattern = _any_pattern(tuple(name.replace("[", "[[]") for name in self._of_kind("pattern")))
+        self._urls = frozenset(map(Url, self._of_kind("URL")))
+
+    def _of_kind(self, kind: Literal["host", "URL", "pattern"]) -> tuple[str, ...]:
+        return tuple(name for name in self.names if kind_of_name(name) == kind)
 
     def __bool__(self) -> bool:
         return bool(self.names)

@@ -93,12 +93,20 @@ class MemoryFrontier:
         self._sites = _SiteHosts()  # filled if sites have a quota
         self._boosted = NamedUrls(boosted)
 
-    def block(self, hosts_and_patterns: tuple[str, ...]) -> list[Skip]:
-        """Blocks these hosts with their subdomains, and URLs that match these patterns, and no others; returns what
-        waited there."""
-        self._admission.block(NamedUrls(hosts_and_patterns))
+    def named(self, name: str) -> list[Url]:
+        """The waiting URLs that a host with its subdomains, a URL or a pattern names."""
+        urls = NamedUrls((name,))
+        return [entry.url for entry in self._entries() if entry.url in urls]
+
+    def block(self, names: tuple[str, ...], dropped: frozenset[int] = frozenset()) -> list[Skip]:
+        """Blocks these hosts with their subdomains, these URLs, and those that match these patterns, and no others;
+        returns what waited there.
+
+        dropped: keys (`secure_key_of`) of further URLs that may not wait.
+        """
+        self._admission.block(NamedUrls(names), dropped)
         blocked_by = self._admission.blocked_by
-        entries = self._entries() if hosts_and_patterns else ()
+        entries = self._entries() if names or dropped else ()
         found = [(entry, blocked) for entry in entries if (blocked := blocked_by(entry.url))]
         skips = []
         for entry, blocked in found:

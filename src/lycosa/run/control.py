@@ -27,7 +27,7 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.sockets import private_unix_socket
-from lycosa.vocabulary.text import quoted
+from lycosa.vocabulary.text import counted, quoted
 
 from . import steering, upkeep
 from .run_settings import Notify
@@ -42,6 +42,7 @@ _MAX_PATH = 100  # bytes of the path of a socket
 _MAX_CONNECTIONS = 8
 _REQUEST_TIMEOUT = 10.0  # seconds
 _REPLY_TIMEOUT = 300.0  # seconds
+_SAVED_AT_ONCE = ("pause", "block", "boost", "drop", "undo")  # requests after which the folder has what the crawl shows
 
 Text = Annotated[str, Meta(max_length=2_100)]
 
@@ -49,9 +50,9 @@ Text = Annotated[str, Meta(max_length=2_100)]
 class CrawlRequest(Struct, frozen=True, omit_defaults=True):
     """A command to a crawl."""
 
-    do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status", "stop"]
+    do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "drop", "undo", "status", "stop"]
     labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}  # by URL: whether the page is on the topic
-    what: Text = ""  # host, URL or pattern to block or boost
+    what: Text = ""  # host, URL or pattern to block, to boost or to drop
     pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None  # the new page budget
     token: Text = ""
 
@@ -62,6 +63,7 @@ class CrawlReply(Struct, frozen=True, omit_defaults=True):
     error: str = ""
     learnt: LearntLabels | None = None  # what training with the new labels gave
     undone: str = ""  # the command that was undone
+    dropped: int = 0  # number of URLs that were dropped
     status: JsonValue = None
 
 
@@ -71,11 +73,15 @@ class _Address(Struct, frozen=True):
 
 
 class CrawlControl:
-    """Accepts requests of the owner of a running crawl and executes them between two of its steps."""
+    """Accepts requests of the owner of a running crawl and executes them between two of its steps.
 
-    def __init__(self, session: Session, trainer: TopicTrainer):
+    may_save: whether the collection may be saved before the crawl ends.
+    """
+
+    def __init__(self, session: Session, trainer: TopicTrainer, *, may_save: bool = True):
         self._session = session
         self._trainer = trainer
+        self._may_save = may_save
         self._server: asyncio.AbstractServer | None = None
         self._token = ""
         self._connections = 0
@@ -160,6 +166,8 @@ class CrawlControl:
                 steering.block(session.folder, request.what)
             case "boost":
                 steering.boost(session.folder, request.what)
+            case "drop":
+                reply = CrawlReply(dropped=session.state.drop(request.what))
             case "undo":
                 command = steering.undo(session.folder)
                 if command is None:
@@ -169,6 +177,8 @@ class CrawlControl:
             case "status":
                 return CrawlReply(status=self._status())  # asked every second by open screens; it changes nothing
         session.state.apply_steering()
+        if self._may_save and request.do in _SAVED_AT_ONCE:
+            session.checkpoint()
         status.woken.set()
         return reply
 
@@ -201,8 +211,8 @@ def ask(folder: Path, request: CrawlRequest, *, timeout: float = _REPLY_TIMEOUT)
 
 
 def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> CrawlReply | None:
-    """Sends a request to the crawl that runs in a folder. If none does, `block`, `boost` and `undo` are recorded for
-    the next crawl and None is returned; other requests raise.
+    """Sends a request to the crawl that runs in a folder. If none does, `block`, `boost`, `drop` and `undo` are
+    recorded for the next crawl and None is returned; other requests raise.
     """
     reply = ask(folder, request)
     if reply is not None:
@@ -212,6 +222,11 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
             (steering.block if request.do == "block" else steering.boost)(folder, request.what)
             session.state.apply_steering()
         return None
+    if request.do == "drop":
+        with Session(folder, load_recipe(folder), clock=WallClock(), notify=notify, rerank=False) as session:
+            dropped = session.state.drop(request.what)
+        notify(drop_in_words(dropped))
+        return None
     if request.do == "undo":
         command = upkeep.undo(folder, clock=WallClock(), notify=notify)
         if command is None:
@@ -219,6 +234,10 @@ def execute_command(folder: Path, request: CrawlRequest, *, notify: Notify) -> C
         notify(f"Undone: {command}.")
         return None
     raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {quoted(folder)}")
+
+
+def drop_in_words(dropped: int) -> str:
+    return f"Dropped: {counted(dropped, 'waiting URL')}." if dropped else "Nothing that this names waits."
 
 
 def label_pages(folder: Path, labels: Mapping[Url, bool], *, notify: Notify) -> LearntLabels:

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
 from lycosa.collection.queries import PASSED_OVER_KEY
-from lycosa.frontier.admission import Admission, Scope, is_pattern
+from lycosa.frontier.admission import Admission, Scope, kind_of_name
 from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
@@ -42,7 +42,7 @@ from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide
 from .recall import MAX_SAMPLE, RecallTracker
 from .run_settings import Notify, RunSettings
-from .steering import Steering, read_steering
+from .steering import Steering, checked_name, drop, read_dropped, read_steering
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
@@ -101,7 +101,7 @@ class CrawlState:
             self.settings = RunSettings.restored(catalog, recipe, notify=notify)
             self.topical_map.activate(catalog.get_state("map"), self.settings.strategy)
             self.access_log.activate(catalog.get_state("logs"), self.settings.strategy)
-            # The user's commands to the crawl: what to block and boost.
+            # The user's commands to the crawl: what to block, to boost and to drop.
             self._steering = _saved_steering(catalog.get_state("steering"))
             self._admission = Admission(
                 self.settings.scope,
@@ -110,6 +110,7 @@ class CrawlState:
                 forgotten=read_forgotten(folder),
                 quotas=self.settings.quotas,
                 blocked=self._steering.blocked,
+                dropped=read_dropped(folder),
             )
             self._unanswered = UnansweredUrls(
                 collection,
@@ -349,14 +350,14 @@ class CrawlState:
 
     def _requeue_failed_seeds(self, seeds: Iterable[Url]) -> None:
         """Queues seeds again that got no answer last time, as the network may be back; if no page was stored at all,
-        also those for which the server had no page.
+        also those for which the server had no page. Not those that the user has blocked or dropped since.
         """
         settled = set(seeds)  # visited or skipped
         if not settled:
             return
         may_have_changed = REQUEST_FAILURES if self.status.pages else _NO_PAGE_OUTCOMES
         for url, outcome in self._catalog.last_outcomes():
-            if url in settled and outcome in may_have_changed:
+            if url in settled and outcome in may_have_changed and self.is_in_scope(url):
                 is_from_sitemap = url in self._from_sitemaps
                 because = {"sitemap" if is_from_sitemap else "seed": True}
                 self.frontier.requeue(Candidate(url, 1.0, because=because, depth=int(is_from_sitemap)))
@@ -422,22 +423,35 @@ class CrawlState:
         self._catalog.put_state(_RERANK_DUE, False)
 
     def apply_steering(self) -> None:
-        """Applies the steering file if it has changed: blocks and boosts what it names, and queues new URLs.
+        """Applies the steering file if it has changed: blocks and boosts what it names, queues new URLs, and removes
+        those that were dropped.
 
-        Unblocking requests a re-ranking.
+        Unblocking, and undoing a drop, request a re-ranking.
         """
         before, steering = self._steering, read_steering(self._folder)
         if steering == before:
             return
         self._steering = steering
-        if set(before.blocked) - set(steering.blocked):  # re-ranking restores the unblocked links
+        if set(before.blocked) - set(steering.blocked) or steering.dropped < before.dropped:
+            # Re-ranking restores these links.
             self._catalog.remove_skips(SkipReason.SCOPE)
             self.request_reranking()
-        self._journal.record_skips(self.frontier.block(steering.blocked))
+        self._journal.record_skips(self.frontier.block(steering.blocked, read_dropped(self._folder)))
         self.frontier.boost(steering.boosted)
-        urls = (Url(name) for name in steering.boosted if _is_url(name) and name not in before.boosted)
+        added = (name for name in steering.boosted if name not in before.boosted)
+        urls = (Url(name) for name in added if kind_of_name(name) == "URL")
         new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
         self._journal.record_skips(self.loop.put(new))
+
+    def drop(self, name: str) -> int:
+        """Drops the waiting URLs that a host, a URL or a pattern names, not those found there later; returns their
+        number."""
+        name = checked_name(name)
+        urls = self.frontier.named(name)
+        if urls:
+            drop(self._folder, name, urls)
+            self.apply_steering()
+        return len(urls)
 
     def hold(self, host: Host, until: float) -> None:
         """Makes no request to a host until the given time; for a day at most, as the clock may have changed."""
@@ -456,11 +470,6 @@ class CrawlState:
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self._from_sitemaps.intersection_update(self._seeds)
         self._catalog.remove_skips(SkipReason.QUOTA)
-
-
-def _is_url(name: str) -> bool:
-    """Whether the name of what is boosted is that of one URL."""
-    return "://" in name and not is_pattern(name)
 
 
 def _saved_steering(saved: JsonValue) -> Steering:

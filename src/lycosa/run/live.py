@@ -369,10 +369,15 @@ class LiveRun:
         self._topic.train_if_due()
         self._standing.learn_if_due()
 
-    async def visits(self, crawl: Crawl, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
-        """The visits of the crawl, which the user may control meanwhile; its end is always recorded."""
+    async def visits(
+        self, crawl: Crawl, stack: AsyncExitStack, *, may_save: bool = True
+    ) -> AsyncGenerator[Visit, None]:
+        """The visits of the crawl, which the user may control meanwhile; its end is always recorded.
+
+        may_save: whether the collection may be saved before that.
+        """
         stack.push(self._end)
-        control = CrawlControl(self._session, self._topic)
+        control = CrawlControl(self._session, self._topic, may_save=may_save)
         stack.push_async_callback(control.close)
         await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))

@@ -1,16 +1,17 @@
-"""Commands of the user to a crawl, kept in the folder: what to block and to boost, and labels.
+"""Commands of the user to a crawl, kept in the folder: what to block, to boost and to drop, and labels.
 
 `steering.txt` has a line for each, in order, so that the last can be undone:
 
-    block HOST, block PATTERN, boost HOST, boost URL, boost PATTERN, label NUMBER LINES
+    block NAME, boost NAME, drop NAME NUMBER LINES, label NUMBER LINES
 
-A pattern has `*` for any characters, and `?` for one; it matches whole URLs, such as *://example.org/ads/*.
-`label` records that NUMBER lines were appended to the first LINES lines of labels.txt. It is written before they are,
-and removed after they were, so that after a kill in between an undo removes no earlier labels; lines of older versions
-have no LINES.
+A name is that of a host, one URL, or a pattern of URLs, in which `*` stands for any characters and `?` for one; it
+matches whole URLs, such as *://example.org/ads/*. `label` records that NUMBER lines were appended to the first LINES
+lines of labels.txt, and `drop` the same of dropped.txt, which has a hashed key for each URL that waited then. They are
+written before these lines are, and removed after they were, so that after a kill in between an undo removes no earlier
+lines; labels of older versions have no LINES.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -18,33 +19,37 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import file_lines
-from lycosa.frontier.admission import is_pattern
+from lycosa.frontier.admission import kind_of_name
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
-from lycosa.vocabulary.urls import host_named, normalise
+from lycosa.vocabulary.urls import host_named, normalise, secure_key_of
 
 from .review import drop_from_review_sample
 from .topic import LABELS_FILE, MAX_LABELS_BYTES, add_labels
 
 STEERING_FILE = "steering.txt"
-MAX_COMMANDS = 10_000  # blocks and boosts
+DROPPED_FILE = "dropped.txt"
+MAX_COMMANDS = 10_000  # blocks, boosts and drops
+MAX_DROPPED = 1_000_000  # URLs
 _MAX_LINE = 4_000  # characters
 _MAX_BYTES = MAX_COMMANDS * _MAX_LINE
 _MAX_LABELS = 10**9
+_MAX_DROPPED_BYTES = 22 * MAX_DROPPED
 _DEFAULT_PORTS = {"http": (":80",), "https": (":443",)}  # which normalised URLs leave out
 
 
 class Steering(Struct, frozen=True):
-    """The blocked hosts and patterns, and the boosted hosts, URLs and patterns."""
+    """The blocked and the boosted hosts, URLs and patterns of URLs, and how many URLs were dropped."""
 
     blocked: tuple[str, ...] = ()
     boosted: tuple[str, ...] = ()
+    dropped: int = 0  # number of URLs that were dropped, without those of which that was undone
 
 
-Action = Literal["block", "boost", "label"]
-_ACTIONS: Mapping[str, Action] = {"block": "block", "boost": "boost", "label": "label"}
+Action = Literal["block", "boost", "drop", "label"]
+_ACTIONS: Mapping[str, Action] = {"block": "block", "boost": "boost", "drop": "drop", "label": "label"}
 
 
 class SteeringCommand(Struct, frozen=True):
@@ -52,31 +57,53 @@ class SteeringCommand(Struct, frozen=True):
 
     action: Action
     argument: str  # a host, a URL, a pattern, or the number of labels
-    lines_before: int | None = None  # lines of labels.txt before these labels, if known
+    lines_before: int | None = None  # lines of labels.txt or dropped.txt before those of this command, if known
+    dropped: int | None = None  # number of URLs that it dropped
 
     def __str__(self) -> str:
         return f"{self.action} {self.argument}"
 
     @property
     def line(self) -> str:
-        return str(self) if self.lines_before is None else f"{self} {self.lines_before}"
+        return " ".join(str(each) for each in (self, self.dropped, self.lines_before) if each is not None)
 
 
 def read_steering(folder: Path) -> Steering:
     commands = _read_commands(folder)
     blocked = dict.fromkeys(command.argument for command in commands if command.action == "block")
     boosted = dict.fromkeys(command.argument for command in commands if command.action == "boost")
-    return Steering(tuple(blocked), tuple(boosted))
+    return Steering(tuple(blocked), tuple(boosted), len(_dropped_lines(folder)))
 
 
-def block(folder: Path, host_or_pattern: str) -> SteeringCommand:
-    """Records a host or a pattern of URLs from which nothing more is fetched."""
-    return _add(folder, SteeringCommand("block", checked_name(host_or_pattern, "block")))
+def read_dropped(folder: Path) -> frozenset[int]:
+    """The keys (`secure_key_of`) of the URLs that were dropped."""
+    try:
+        return frozenset(map(int, _dropped_lines(folder)))
+    except ValueError:
+        path = folder / DROPPED_FILE
+        raise CollectionError(f"{path} is damaged: each line should be a whole number; fix or delete it") from None
+
+
+def block(folder: Path, name: str) -> SteeringCommand:
+    """Records a host, a URL or a pattern of URLs from which nothing more is fetched."""
+    return _add(folder, SteeringCommand("block", checked_name(name)))
 
 
 def boost(folder: Path, name: str) -> SteeringCommand:
     """Records a host, a URL or a pattern of URLs that is fetched first."""
-    return _add(folder, SteeringCommand("boost", checked_name(name, "boost")))
+    return _add(folder, SteeringCommand("boost", checked_name(name)))
+
+
+def drop(folder: Path, name: str, urls: Collection[Url]) -> SteeringCommand:
+    """Records that these URLs, which wait and which a host, a URL or a pattern names, are not to be fetched."""
+    lines_before = len(_dropped_lines(folder))
+    if lines_before + len(urls) > MAX_DROPPED:
+        raise UsageError(f"{len(urls)} URLs wait there, and at most {MAX_DROPPED} may be dropped; block {name} instead")
+    command = _add(folder, SteeringCommand("drop", checked_name(name), lines_before, len(urls)))
+    path = folder / DROPPED_FILE
+    with disk_errors(path):
+        append_lines(path, "".join(f"{secure_key_of(url)}\n" for url in urls))
+    return command
 
 
 def label(folder: Path, labels: dict[Url, bool]) -> None:
@@ -94,6 +121,8 @@ def undo(folder: Path) -> SteeringCommand | None:
     last = commands.pop()
     if last.action == "label":
         _drop_labels(folder, last)
+    if last.action == "drop":
+        _restore_dropped(folder, last)
     _write_commands(folder, commands)
     return last
 
@@ -125,20 +154,23 @@ def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
 
 def _names_in(name: str) -> list[str]:
     """The hosts and URLs that the name of a host, a URL or a pattern tells."""
-    if not is_pattern(name):
+    if kind_of_name(name) != "pattern":
         return [name]
     rest = name.partition("://")[2]
     host = rest.partition("/")[0].strip("*.")
-    return [
-        each for each in (host, f"http://{rest.rstrip('*')}", f"https://{rest.rstrip('*')}") if not is_pattern(each)
-    ]
+    names = (host, f"http://{rest.rstrip('*')}", f"https://{rest.rstrip('*')}")
+    return [each for each in names if kind_of_name(each) != "pattern"]
 
 
-def checked_name(text: str, action: Literal["block", "boost"]) -> str:
-    """A host, a pattern or, to be boosted, a URL in normal form; UsageError if it is none."""
-    if is_pattern(text):
-        return checked_pattern(text)
-    return checked_url(text) if action == "boost" and "://" in text else checked_host(text)
+def checked_name(text: str) -> str:
+    """A host, a URL or a pattern in normal form; UsageError if it is none."""
+    match kind_of_name(text):
+        case "pattern":
+            return checked_pattern(text)
+        case "URL":
+            return checked_url(text)
+        case "host":
+            return checked_host(text)
 
 
 def checked_pattern(text: str) -> str:
@@ -177,7 +209,7 @@ def checked_url(text: str) -> Url:
 
 def _add(folder: Path, command: SteeringCommand) -> SteeringCommand:
     if sum(known.action != "label" for known in _read_commands(folder)) >= MAX_COMMANDS:
-        raise UsageError(f"{folder / STEERING_FILE} has {MAX_COMMANDS} blocks and boosts; delete some of them")
+        raise UsageError(f"{folder / STEERING_FILE} has {MAX_COMMANDS} blocks, boosts and drops; delete some of them")
     _append(folder, command)
     return command
 
@@ -202,10 +234,15 @@ def _parse_command(line: str) -> SteeringCommand:
             counts = [whole_number(count, maximum=_MAX_LABELS) for count in argument.split(" ")]
             if len(counts) <= 2 and None not in counts:
                 return SteeringCommand("label", str(counts[0]), counts[1] if len(counts) == 2 else None)
+        elif action == "drop":
+            name, *numbers = argument.split(" ")
+            counts = [whole_number(number, maximum=_MAX_LABELS) for number in numbers]
+            if len(counts) == 2 and None not in counts:
+                return SteeringCommand("drop", checked_name(name), lines_before=counts[1], dropped=counts[0])
         elif action is not None:
-            return SteeringCommand(action, checked_name(argument, action))
+            return SteeringCommand(action, checked_name(argument))
     raise UsageError(
-        "not `block HOST`, `block PATTERN`, `boost HOST`, `boost URL`, `boost PATTERN` or `label NUMBER`:"
+        "not `block` or `boost` with a host, a URL or a pattern of URLs, nor a line of `drop` or `label`:"
         f" {line[:100]!r}"
     )
 
@@ -243,3 +280,17 @@ def _drop_labels(folder: Path, command: SteeringCommand) -> None:
     drop_from_review_sample(folder, lambda url: url in dropped)
     with disk_errors(path), atomic_write(path) as file:
         file.write("".join(lines[:-count]).encode("utf-8", "surrogateescape"))
+
+
+def _dropped_lines(folder: Path) -> list[str]:
+    return file_lines(folder / DROPPED_FILE, _MAX_DROPPED_BYTES)
+
+
+def _restore_dropped(folder: Path, command: SteeringCommand) -> None:
+    """Removes the keys of the URLs that a command dropped, as far as they are there."""
+    assert command.lines_before is not None and command.dropped is not None
+    path, lines = folder / DROPPED_FILE, _dropped_lines(folder)
+    remaining = lines[: command.lines_before] + lines[command.lines_before + command.dropped :]
+    if remaining != lines:
+        with disk_errors(path), atomic_write(path) as file:
+            file.write("".join(f"{line}\n" for line in remaining).encode())

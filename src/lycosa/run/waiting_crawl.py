@@ -42,9 +42,8 @@ class WaitingCrawl(Visits):
         crawl = run.crawl(web)
         crawl_fields = {field.name: getattr(crawl, field.name) for field in fields(crawl)}
         # No checkpoints and no training during the run: a checkpoint would lack the links that are set aside.
-        return await run.visits(
-            _WaitingUrlsCrawl(**{**crawl_fields, "between_visits": lambda: None, "session": session}), stack
-        )
+        waiting_crawl = _WaitingUrlsCrawl(**{**crawl_fields, "between_visits": lambda: None, "session": session})
+        return await run.visits(waiting_crawl, stack, may_save=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -268,7 +268,10 @@ def _is_equal(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
-_ENTRY_PAGE = '<!doctype html><html lang="en"><title>Lycosa</title><p>Opening Lycosa …</p></html>'
+_ENTRY_PAGE = (
+    '<!doctype html><html lang="en"><title>Lycosa</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
+    "<p>Opening Lycosa …</p></html>"
+)
 _DENIED_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Lycosa</title><h1>This is a private server</h1>'
     "<p>Open the address that <code>lycosa ui</code> has printed: it has a token, and is valid as long as the server"

@@ -41,7 +41,19 @@ from .library import Library, NoSuchCollectionError
 from .lines import checked_url
 from .neighbours import neighbours_view
 from .new_collection import create_collection
-from .openapi import EXPORT_PATH, LABEL_PATH, PEERS_PATH, ApiError, LabelReply, description
+from .openapi import (
+    COLLECTIONS_PATH,
+    CRAWL_PATH,
+    EXPORT_PATH,
+    FRONTIER_PATH,
+    LABEL_PATH,
+    PEERS_PATH,
+    REFRESH_PATH,
+    TEACH_PATH,
+    ApiError,
+    LabelReply,
+    description,
+)
 from .overviews import CollectionCard, CollectionList, LiveView, Overviews, metrics_text
 from .page import page_view, stored_html
 from .peers import PeersView, is_configured, peers_view
@@ -97,16 +109,21 @@ def make_app(library: Library, access: ScreenAccess, *, token: str = "", crawls:
         Route("/figures/{path:path}", screens.figure),
         Route("/new", screens.new),
         Route("/new", screens.create, methods=["POST"]),
-        Route("/api/collections", screens.api_collections),
+        Route(COLLECTIONS_PATH, screens.api_collections),
+        Route(COLLECTIONS_PATH, screens.api_create, methods=["POST"]),
         Route("/api/collections/{name}", screens.api_collection),
         Route("/api/collections/{name}/search", screens.api_search),
         Route("/api/collections/{name}/page", screens.api_page),
         Route("/api/collections/{name}/versions", screens.api_versions),
         Route("/api/collections/{name}/neighbours", screens.api_neighbours),
-        Route("/api/collections/{name}/frontier", screens.api_frontier),
-        Route("/api/collections/{name}/crawl", screens.api_crawl),
-        Route("/api/collections/{name}/teach", screens.api_teach),
-        Route("/api/collections/{name}/refresh", screens.api_refresh),
+        Route(FRONTIER_PATH, screens.api_frontier),
+        Route(FRONTIER_PATH, screens.api_steer, methods=["POST"]),
+        Route(CRAWL_PATH, screens.api_crawl),
+        Route(CRAWL_PATH, screens.api_steer_crawl, methods=["POST"]),
+        Route(TEACH_PATH, screens.api_teach),
+        Route(TEACH_PATH, screens.api_answer, methods=["POST"]),
+        Route(REFRESH_PATH, screens.api_refresh),
+        Route(REFRESH_PATH, screens.api_start_refresh, methods=["POST"]),
         Route(EXPORT_PATH, screens.export_file),
         Route(PEERS_PATH, screens.api_peers),
         Route(PEERS_PATH, screens.api_ask_peers, methods=["POST"]),
@@ -216,7 +233,7 @@ class Screens:
         return self._render(template, view=view, name=request.path_params["name"], tab="search")
 
     async def page(self, request: Request) -> Response:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         view = await self._in_thread(page_view, folder, parameters.url(request))
         name, message = request.path_params["name"], _LABEL_MESSAGES.get(request.query_params.get("label", ""), "")
         status = 404 if view.state == "unknown" else 200
@@ -225,7 +242,7 @@ class Screens:
     async def stored(self, request: Request) -> Response:
         """The stored copy of a page, the latest or that of its n-th fetch (`look`), for a sandboxed frame: opaque
         origin, no scripts, requests or cookies."""
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         html = await self._in_thread(stored_html, folder, parameters.url(request), parameters.integer(request, "look"))
         headers = {
             "Content-Security-Policy": STORED_PAGE_POLICY,
@@ -243,7 +260,7 @@ class Screens:
         return self._render("versions.html", view=view, name=request.path_params["name"], tab="search")
 
     async def neighbours(self, request: Request) -> Response:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         view = await self._in_thread(neighbours_view, folder, parameters.url(request))
         return self._render("neighbours.html", view=view, name=request.path_params["name"], tab="search")
 
@@ -254,10 +271,8 @@ class Screens:
         return self._render("refresh.html", view=view, name=name, tab="refresh", problem=problem)
 
     async def start_refresh(self, request: Request) -> Response:
-        name, form = request.path_params["name"], request.scope[FORM]
-        folder = self._library.folder(name)
-        await self._in_thread(self._crawls.refresh, folder, form.get("requests", ""), form.get("expand", ""))
-        return self._redirect_to(name, "refresh")
+        await self._start_refresh(request)
+        return self._redirect_to(request.path_params["name"], "refresh")
 
     async def export(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -312,13 +327,8 @@ class Screens:
         return self._render("crawl.html", view=view, name=name, tab="crawl", problem=self._failure_output(folder))
 
     async def steer_crawl(self, request: Request) -> Response:
-        name, form = request.path_params["name"], request.scope[FORM]
-        folder, action = self._library.folder(name), form.get("action", "")
-        if action == "start":
-            await self._in_thread(self._crawls.start, folder, form.get("pages", ""))
-        else:
-            await self._in_thread(self._crawls.steer, folder, action, form.get("pages", ""))
-        return self._redirect_to(name, "crawl")
+        await self._steer_crawl(request)
+        return self._redirect_to(request.path_params["name"], "crawl")
 
     async def events(self, request: Request) -> Response:
         """The live part of the crawl's screen, by server-sent events; a single event with the parameter `once`."""
@@ -357,16 +367,12 @@ class Screens:
         return self._render("teach.html", view=view, name=name, tab="teach")
 
     async def answer(self, request: Request) -> Response:
-        name, form = request.path_params["name"], request.scope[FORM]
-        queue = self._queue(self._library.folder(name))
-        await self._in_thread(queue.answer, form.get("url", ""), form.get("answer", ""))
-        return self._redirect_to(name, "teach")
+        await self._answer(request)
+        return self._redirect_to(request.path_params["name"], "teach")
 
     async def steer(self, request: Request) -> Response:
-        name, form = request.path_params["name"], request.scope[FORM]
-        folder = self._library.folder(name)
-        await self._in_thread(steer_urls, folder, form.get("action", ""), form.get("what", ""))
-        return self._redirect_to(name, "frontier")
+        await self._steer(request)
+        return self._redirect_to(request.path_params["name"], "frontier")
 
     async def new(self, request: Request) -> Response:
         return self._render("new.html", form={}, problem="")
@@ -400,7 +406,7 @@ class Screens:
         return _json(await self._search(request))
 
     async def api_page(self, request: Request) -> Response:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         return _json(await self._in_thread(page_view, folder, parameters.url(request)))
 
     async def api_frontier(self, request: Request) -> Response:
@@ -411,17 +417,37 @@ class Screens:
         return _json(await self._in_thread(self._live, name, self._library.folder(name)))
 
     async def api_teach(self, request: Request) -> Response:
-        return _json(await self._in_thread(self._queue(self._library.folder(request.path_params["name"])).view))
+        return _json(await self._in_thread(self._queue(self._requested_folder(request)).view))
 
     async def api_versions(self, request: Request) -> Response:
         return _json(await self._versions(request))
 
     async def api_neighbours(self, request: Request) -> Response:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         return _json(await self._in_thread(neighbours_view, folder, parameters.url(request)))
 
     async def api_refresh(self, request: Request) -> Response:
         return _json(await self._refresh(request))
+
+    async def api_create(self, request: Request) -> Response:
+        name = await self._in_thread(create_collection, self._library, request.scope[FORM])
+        return _json(await self._in_thread(self._card, name))
+
+    async def api_steer_crawl(self, request: Request) -> Response:
+        await self._steer_crawl(request)
+        return await self.api_crawl(request)
+
+    async def api_start_refresh(self, request: Request) -> Response:
+        await self._start_refresh(request)
+        return await self.api_refresh(request)
+
+    async def api_answer(self, request: Request) -> Response:
+        await self._answer(request)
+        return await self.api_teach(request)
+
+    async def api_steer(self, request: Request) -> Response:
+        await self._steer(request)
+        return await self.api_frontier(request)
 
     async def api_peers(self, request: Request) -> Response:
         return _json(await self._peers(request))
@@ -493,13 +519,36 @@ class Screens:
     def _failure_output(self, folder: Path) -> str:
         return "" if self._access.is_public else self._crawls.failure_output(folder)
 
+    async def _steer_crawl(self, request: Request) -> None:
+        form = request.scope[FORM]
+        folder, action, pages = self._requested_folder(request), form.get("action", ""), form.get("pages", "")
+        if action == "start":
+            await self._in_thread(self._crawls.start, folder, pages)
+        else:
+            await self._in_thread(self._crawls.steer, folder, action, pages)
+
+    async def _start_refresh(self, request: Request) -> None:
+        folder, form = self._requested_folder(request), request.scope[FORM]
+        await self._in_thread(self._crawls.refresh, folder, form.get("requests", ""), form.get("expand", ""))
+
+    async def _answer(self, request: Request) -> None:
+        queue, form = self._queue(self._requested_folder(request)), request.scope[FORM]
+        await self._in_thread(queue.answer, form.get("url", ""), form.get("answer", ""))
+
+    async def _steer(self, request: Request) -> None:
+        folder, form = self._requested_folder(request), request.scope[FORM]
+        await self._in_thread(steer_urls, folder, form.get("action", ""), form.get("what", ""))
+
+    def _requested_folder(self, request: Request) -> Path:
+        return self._library.folder(request.path_params["name"])
+
     async def _versions(self, request: Request) -> VersionsView:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         old, new = (parameters.integer(request, name) for name in ("old", "new"))
         return await self._in_thread(versions_view, folder, parameters.url(request), old, new)
 
     async def _refresh(self, request: Request) -> RefreshView:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
 
         def view() -> RefreshView:
             return refresh_view(
@@ -514,7 +563,7 @@ class Screens:
         return await self._in_thread(view)
 
     async def _peers(self, request: Request, *, asked: str = "") -> PeersView:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         if self._access.read_only:
             raise UsageError("read-only screens ask no peers")
         return await self._in_thread(peers_view, folder, asked[:_MAX_PEER_QUERY])
@@ -557,7 +606,7 @@ class Screens:
         return [self._card(name) for name in self._library.names()[:_MAX_METRICS_COLLECTIONS]]
 
     async def _search(self, request: Request, *, is_being_typed: bool = False) -> SearchView:
-        folder, asked = self._library.folder(request.path_params["name"]), parameters.search_request(request)
+        folder, asked = self._requested_folder(request), parameters.search_request(request)
         view = await self._in_thread(search_view, folder, asked, now=time.time(), is_being_typed=is_being_typed)
         if view.not_indexed and not self._access.read_only:
             self._update_index_in_background(folder)
@@ -571,12 +620,12 @@ class Screens:
             self._indexing[folder] = time.monotonic(), asyncio.create_task(update)
 
     async def _frontier(self, request: Request) -> FrontierView:
-        folder = self._library.folder(request.path_params["name"])
+        folder = self._requested_folder(request)
         host = parameters.text(request, "host").lower()
         return await self._in_thread(frontier_view, folder, now=time.time(), host=host, page=parameters.page(request))
 
     async def _label(self, request: Request) -> LabelReply:
-        folder, form = self._library.folder(request.path_params["name"]), request.scope[FORM]
+        folder, form = self._requested_folder(request), request.scope[FORM]
         label = form.get("label", "")
         if label not in ("good", "bad"):
             raise UsageError("a label is good or bad")

@@ -27,7 +27,9 @@ MAX_PAGES = 10**9
 _MAX_LOG_BYTES = 20_000  # that are read of the output of a failed crawl: the last ones
 _CACHE_SECONDS = 0.8  # for which a status is used again, so that many screens make few requests
 _CRAWL_COMMANDS = {each.do: each for each in (CrawlRequest("pause"), CrawlRequest("resume"), CrawlRequest("stop"))}
-_URL_COMMANDS = {each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("undo"))}
+_URL_COMMANDS = {
+    each.do: each for each in (CrawlRequest("block"), CrawlRequest("boost"), CrawlRequest("drop"), CrawlRequest("undo"))
+}
 
 
 class _StartedProcess(Struct):
@@ -174,9 +176,10 @@ class Crawls:
 
 
 def steer_urls(folder: Path, action: str, name: str) -> None:
-    """Blocks or boosts the URLs of a host or a pattern, in a running crawl or the next one, or undoes that."""
+    """Blocks or boosts the URLs that a host, a URL or a pattern names, in a running crawl or the next one, drops those
+    that wait, or undoes that."""
     require_trust(folder)
     if action not in _URL_COMMANDS:
-        raise UsageError("unknown action; use block, boost or undo")
+        raise UsageError("unknown action; use block, boost, drop or undo")
     request = replace(_URL_COMMANDS[action], what=name.strip()[:2_000])
     execute_command(folder, request, notify=lambda line: None)

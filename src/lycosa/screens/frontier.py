@@ -51,8 +51,9 @@ class FrontierView(Struct, frozen=True):
     hosts: list[WaitingHost]
     held_total: int  # hosts on hold at the last checkpoint, as long as their holds last
     held: list[HeldHost]  # the first of these to be asked again
-    blocked: list[str]  # hosts and patterns of URLs that the user excluded from the crawl
+    blocked: list[str]  # hosts, URLs and patterns that the user excluded from the crawl
     boosted: list[str]  # hosts, URLs and patterns that the user gave a higher priority
+    dropped: int  # number of URLs that waited when the user dropped them
 
 
 def frontier_view(folder: Path, *, now: float, host: str = "", page: int = 1) -> FrontierView:
@@ -94,4 +95,5 @@ def frontier_view(folder: Path, *, now: float, host: str = "", page: int = 1) ->
         held=[HeldHost(visible(host, 200), until) for until, host in held[:MAX_COUNTED]],
         blocked=[visible(each, 200) for each in steering.blocked[:100]],
         boosted=[visible(each, 200) for each in steering.boosted[:100]],
+        dropped=steering.dropped,
     )

@@ -11,7 +11,7 @@ from .comparison import Comparison
 from .exports import CONTENTS, FORMATS
 from .frontier import FrontierView
 from .neighbours import NeighboursView
-from .overviews import CollectionList, CollectionView, LiveView
+from .overviews import CollectionCard, CollectionList, CollectionView, LiveView
 from .page import PageView
 from .peers import PeersView
 from .refreshes import KINDS, RefreshView
@@ -54,11 +54,16 @@ class ApiRoute(NamedTuple):
     response: type[Struct]
 
 
+COLLECTIONS_PATH = "/api/collections"
+CRAWL_PATH = "/api/collections/{name}/crawl"
+FRONTIER_PATH = "/api/collections/{name}/frontier"
 LABEL_PATH = "/api/collections/{name}/label"
+REFRESH_PATH = "/api/collections/{name}/refresh"
+TEACH_PATH = "/api/collections/{name}/teach"
 PEERS_PATH = "/api/collections/{name}/peers"
 EXPORT_PATH = "/api/collections/{name}/export"
 API_ROUTES: dict[str, ApiRoute] = {  # by path
-    "/api/collections": ApiRoute("collections", "The collections of the folder.", [_PAGE], CollectionList),
+    COLLECTIONS_PATH: ApiRoute("collections", "The collections of the folder.", [_PAGE], CollectionList),
     "/api/collections/{name}": ApiRoute("collection", "One collection in numbers.", [_NAME], CollectionView),
     "/api/collections/{name}/search": ApiRoute(
         "search",
@@ -95,20 +100,20 @@ API_ROUTES: dict[str, ApiRoute] = {  # by path
         [_NAME, _URL],
         NeighboursView,
     ),
-    "/api/collections/{name}/frontier": ApiRoute(
+    FRONTIER_PATH: ApiRoute(
         "frontier",
         "What waits to be fetched, the best first.",
         [_NAME, _query("host"), _PAGE],
         FrontierView,
     ),
-    "/api/collections/{name}/crawl": ApiRoute("crawl", "The progress of the crawl.", [_NAME], LiveView),
-    "/api/collections/{name}/teach": ApiRoute(
+    CRAWL_PATH: ApiRoute("crawl", "The progress of the crawl.", [_NAME], LiveView),
+    TEACH_PATH: ApiRoute(
         "teach",
         "The page to label next, what the last labels changed, and what random pages measure.",
         [_NAME],
         TeachView,
     ),
-    "/api/collections/{name}/refresh": ApiRoute(
+    REFRESH_PATH: ApiRoute(
         "refresh",
         "What a refresh found: pages that changed, appeared and vanished.",
         [_NAME, _query("run", "integer", minimum=1), _query("kind", enum=list(KINDS)), _PAGE],
@@ -149,21 +154,72 @@ class ApiForm(NamedTuple):
 
     operation_id: str
     summary: str
-    fields: dict[str, Any]  # all of them required
+    fields: dict[str, Any]  # that are required
+    optional: dict[str, Any]  # further fields
     response: type[Struct]
 
 
+_TEXT = {"type": "string"}
 API_FORMS: dict[str, ApiForm] = {  # by path
+    COLLECTIONS_PATH: ApiForm(
+        "create",
+        "Make a collection. Its topic is given in words, by examples or both.",
+        {"name": _TEXT},
+        {
+            "topic": _TEXT,
+            "examples": {**_TEXT, "description": "URLs of pages on the topic, or texts about it, one a line"},
+            "negatives": {**_TEXT, "description": "the same of pages that are not on it"},
+            "seeds": {**_TEXT, "description": "URLs to start from, one a line; without any, the examples"},
+            "hosts": {**_TEXT, "description": "the only hosts, separated by blanks"},
+            "languages": {**_TEXT, "description": "the only languages, separated by blanks"},
+            "pages": {"type": "integer", "minimum": 1, "description": "number at which crawls stop"},
+            "contact": _TEXT,
+        },
+        CollectionCard,
+    ),
+    CRAWL_PATH: ApiForm(
+        "steer_crawl",
+        "Start, pause, resume or stop a crawl, or set its budget.",
+        {"action": {**_TEXT, "enum": ["start", "pause", "resume", "stop", "budget"]}},
+        {"pages": {"type": "integer", "minimum": 1, "description": "of the collection, to start or as the budget"}},
+        LiveView,
+    ),
+    REFRESH_PATH: ApiForm(
+        "start_refresh",
+        "Start a refresh.",
+        {
+            "requests": {"type": "integer", "minimum": 1},
+            "expand": {"type": "number", "minimum": 0, "maximum": 1, "description": "share of requests for new pages"},
+        },
+        {},
+        RefreshView,
+    ),
+    TEACH_PATH: ApiForm(
+        "answer",
+        "Answer whether the page that is to be labelled is on the topic; after every ten, the model is trained.",
+        {"answer": {**_TEXT, "enum": ["yes", "no", "skip", "undo"]}},
+        {"url": {**_TEXT, "description": "of that page; not needed to undo"}},
+        TeachView,
+    ),
+    FRONTIER_PATH: ApiForm(
+        "steer",
+        "Block, boost or drop the URLs of a host or a pattern, or one URL; undo the last command.",
+        {"action": {**_TEXT, "enum": ["block", "boost", "drop", "undo"]}},
+        {"what": {**_TEXT, "description": "a host, a URL, or a pattern such as *://example.org/ads/*"}},
+        FrontierView,
+    ),
     LABEL_PATH: ApiForm(
         "label",
         "Mark a page as on or off topic, and train the model.",
         {"url": {"type": "string"}, "label": {"type": "string", "enum": ["good", "bad"]}},
+        {},
         LabelReply,
     ),
     PEERS_PATH: ApiForm(
         "ask_peers",
         "Search the collections of the peers for pages that have all words of the query.",
         {"q": {"type": "string"}},
+        {},
         PeersView,
     ),
 }
@@ -198,11 +254,12 @@ def description() -> dict[str, Any]:
         }
     }
     for path, form in API_FORMS.items():
-        body = {"type": "object", "required": list(form.fields), "properties": form.fields}
+        properties = {**form.fields, **form.optional}
+        body = {"type": "object", "required": list(form.fields), "properties": properties}
         paths.setdefault(path, {})["post"] = {
             "operationId": form.operation_id,
             "summary": form.summary,
-            "parameters": [_NAME],
+            "parameters": [_NAME] if "{name}" in path else [],
             "requestBody": {"required": True, "content": {"application/x-www-form-urlencoded": {"schema": body}}},
             "responses": _responses(_as_json(schema_of[form.response]), error_schema),
         }

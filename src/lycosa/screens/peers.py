@@ -6,7 +6,6 @@ those that have answered well, and so are asked first.
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -69,7 +68,7 @@ class _PeerResults(Struct, frozen=True):
 class PeerLine(Struct, frozen=True):
     name: str
     address: str
-    kind: str  # buddy or neighbour
+    kind: str  # buddy, neighbour, or "buddy and neighbour"
     answers: int  # number of answers of a buddy; 0 for neighbours
     is_down: bool
 
@@ -141,7 +140,7 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
         address=visible(status.address, 100),
         group=visible(status.group or "", 80),
         pages=status.pages,
-        peers=[*_lines(status.buddies, "buddy"), *_lines(status.neighbours, "neighbour")],
+        peers=_lines(status),
         counts=[
             Counted(visible(name.replace("_", " "), 60), count)
             for name, count in list(status.counts.items())[:MAX_COUNTS]
@@ -154,11 +153,23 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
     )
 
 
-def _lines(peers: Sequence[_Peer], kind: str) -> list[PeerLine]:
-    return [
-        PeerLine(visible(each.name, 80), visible(each.address, 100), kind, each.count, each.is_down)
-        for each in peers[:MAX_PEERS]
-    ]
+def _lines(status: _Status) -> list[PeerLine]:
+    """The buddies, then the other neighbours."""
+    buddies = {each.name: each for each in status.buddies[:MAX_PEERS]}
+    neighbours = {each.name: each for each in status.neighbours[:MAX_PEERS]}
+    lines = []
+    for name in {**buddies, **neighbours}:
+        known = {kind: all_[name] for kind, all_ in (("buddy", buddies), ("neighbour", neighbours)) if name in all_}
+        lines.append(
+            PeerLine(
+                name=visible(name, 80),
+                address=visible(next((each.address for each in known.values() if each.address), ""), 100),
+                kind=" and ".join(known),
+                answers=sum(each.count for each in known.values()),
+                is_down=any(each.is_down for each in known.values()),
+            )
+        )
+    return lines
 
 
 def _hit(hit: _Hit) -> PeerHitLine:

@@ -2,7 +2,8 @@
 // Keyboard shortcuts, live updates and search as you type. Every screen works without them: they only save clicks.
 (() => {
   const isTyping = (element) => element.matches("input, select, textarea, [contenteditable]");
-  const items = () => [...document.querySelectorAll("a.item, .pages .title a")];
+  const items = () => [...document.querySelectorAll(
+    "a.item, .hits h2 a, .pages .title a, .way .title a, .similar .title a, .lines li > a:first-of-type")];
 
   function move(step) {
     const all = items();
@@ -76,12 +77,21 @@
     connect();
   }
 
+  // The lines of a text; of bookmarks and OPML, their links.
+  function linesOf(text) {
+    if (!/^\s*</.test(text)) return text;
+    const parsed = new DOMParser().parseFromString(text, "text/html");  // which loads and runs nothing
+    return [...parsed.querySelectorAll("a[href], outline")]
+      .map((each) => ["href", "htmlurl", "url"].map((name) => each.getAttribute(name)).find((url) => url))
+      .filter((url) => /^https?:/i.test(url)).join("\n");
+  }
+
   for (const field of document.querySelectorAll("[data-into]")) {
     field.closest("[hidden]").hidden = false;
     field.addEventListener("change", async () => {
       const into = document.querySelector(`[name="${field.dataset.into}"]`);
       const texts = await Promise.all([...field.files].map((file) => file.text()));
-      into.value = [into.value, ...texts].map((text) => text.trim()).filter((text) => text).join("\n");
+      into.value = [into.value, ...texts.map(linesOf)].map((text) => text.trim()).filter((text) => text).join("\n");
       field.value = "";
     });
   }

@@ -109,7 +109,7 @@ def test_the_walk_begins_at_once_when_every_buddy_has_said_no_or_is_down() -> No
 def test_a_search_ends_at_its_deadline_with_what_it_has() -> None:
     asker = node("a", timeout=2.0, downloads=False)
     asker.connect(["x"])
-    number, _ = asker.ask(5, 0.0, max_hits=10, enough=10)
+    number, _ = asker.ask(5, 0.0, max_hits=10, sufficient_hits=10)
     asker.receive("x", Response(number, Contact("x"), (PeerHit(5),), walker=1), 0.5)
     assert stage(asker, number) is Stage.WALKING
     asker.tick(2.0)

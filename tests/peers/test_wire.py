@@ -405,7 +405,7 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.runner.send_all(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
-        number, outgoing = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, enough=1)
+        number, outgoing = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, sufficient_hits=1)
         peer.runner.send_all(outgoing)
         channels_to_it[0].send(encode(Declined("query", number)))
         channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_UNSOLICITED_BYTES))))

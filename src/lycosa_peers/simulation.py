@@ -302,7 +302,7 @@ class SimulatedNetwork:
                 return self._counters.get(message.id)
             case Response():
                 return self._counters.get(message.query)
-            case Declined(about="query"):
+            case Declined(request_kind="query"):
                 return self._counters.get(message.id)
             case _:
                 return None

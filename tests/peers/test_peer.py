@@ -47,7 +47,7 @@ def with_peers(tmp_path, play, **options):
 
 
 async def searched(peer, words, **options):
-    wanted = {"max_hits": 10, "enough": 1, "timeout": 2.0} | options
+    wanted = {"max_hits": 10, "sufficient_hits": 1, "timeout": 2.0} | options
     *_, last = [each async for each in peer.search(words, **wanted)]
     return last, merge(words, last.answers.answers, own_name=peer.identity.name)
 

@@ -310,7 +310,7 @@ def test_a_search_that_waits_for_a_sample_alone_has_nothing_to_do_until_then(is_
     node, now = asked.node, 0.0
     for walker in sorted(node.searches.get(asked.number).walkers):
         elsewhere = (Contact("t", "t:1"),) if is_referred else ()
-        node.receive("s", Response(asked.number, Contact("s"), elsewhere=elsewhere, walker=walker), now)
+        node.receive("s", Response(asked.number, Contact("s"), referrals=elsewhere, walker=walker), now)
     while not asked.is_over:
         now = node.next_deadline()
         node.tick(now)
@@ -328,7 +328,7 @@ def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies
     node.tick(node.next_deadline())
     first, second, *others = sorted(node.searches.get(number).walkers)
     node.receive("s", Response(number, Contact("s", "s:1"), (PeerHit(5),), walker=first), 0.25)
-    referral = Response(number, Contact("s"), elsewhere=(Contact("u", "u:1"),), walker=second)
+    referral = Response(number, Contact("s"), referrals=(Contact("u", "u:1"),), walker=second)
     node.receive("s", referral, 0.25)
     for walker in others:
         node.receive("s", Response(number, Contact("s"), walker=walker), 0.25)

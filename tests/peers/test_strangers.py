@@ -173,7 +173,7 @@ def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
     asker.buddies.answered(Contact("m", "m:1"))
     number, _ = asker.ask(5, 0.0)
     asker.buddies.answered(Contact("b", "b:1"))
-    (envelope,) = asker.receive("m", Response(number, Contact("m"), elsewhere=(Contact("b", "evil:9"),)), 0.1)
+    (envelope,) = asker.receive("m", Response(number, Contact("m"), referrals=(Contact("b", "evil:9"),)), 0.1)
     assert (envelope.to, envelope.address) == ("b", "b:1")
 
 
@@ -202,7 +202,7 @@ def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> No
     asker.receive("b", Response(number, Contact("b"), (PeerHit(5),)), 0.1)
     asker.tick(0.3)
     assert asker.stage(number) is Stage.DONE
-    assert asker.receive("c", Response(number, Contact("c"), elsewhere=(Contact("x", "x:1"),)), 0.4) == []
+    assert asker.receive("c", Response(number, Contact("c"), referrals=(Contact("x", "x:1"),)), 0.4) == []
 
 
 # Who answers

@@ -53,7 +53,7 @@ class SiteShares:
     {'farm.example'}
 
     named: returns the registered domains that have no such limit, because the user has named them.
-    passed_over: counts, by registered domain, the requests that others got instead.
+    passed_over: counts, by registered domain over its share, the requests for which it was passed over.
     """
 
     def __init__(

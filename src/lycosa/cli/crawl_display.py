@@ -53,7 +53,7 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
             and (status.fetch_counts.fetches or not len(session.frontier))
         ):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        hosts_on_hold = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
+        hosts_on_hold = session.frontier.resting_beyond(session.clock.now() + MIN_REPORTED_HOLD)
         if not status.pages and not status.is_interrupted and hosts_on_hold:
             why_no_page = why_no_page or _holds_in_words(hosts_on_hold, session.clock.now())
         if status.pages == pages_before > 0 and not status.is_interrupted:

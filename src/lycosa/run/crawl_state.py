@@ -232,7 +232,10 @@ class CrawlState:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        holds, forgotten = self.frontier.holds(self._clock.now() + MIN_REPORTED_HOLD), read_forgotten(self._folder)
+        holds, forgotten = (
+            self.frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD),
+            read_forgotten(self._folder),
+        )
         saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", saved_holds)
         if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):

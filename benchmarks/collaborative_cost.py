@@ -121,7 +121,7 @@ def rows(sizes: list[int], pages: int) -> Iterator[tuple[str, int, float]]:
             access_log, times, share = cost(log, size, pages)
             most = int(np.diff(access_log.users_by_url[0]).max())
             print(
-                f"| {kind} | {access_log.accesses} | {len(access_log.urls)} | {access_log.users} | {most} "
+                f"| {kind} | {access_log.access_count} | {len(access_log.urls)} | {access_log.users} | {most} "
                 f"| {times.mean():.2f} | {np.median(times):.2f} | {times.max():.0f} | {share:.2f} |",
                 flush=True,
             )

@@ -64,10 +64,10 @@ def measure(path: Path, into: Path) -> None:
     prepared = time.process_time() - began
     print("| | |\n|---|---|")
     print(f"| lines | {done.file.lines} |")
-    print(f"| accesses, users, pages | {access_log.accesses}, {access_log.users}, {len(access_log.urls)} |")
+    print(f"| accesses, users, pages | {access_log.access_count}, {access_log.users}, {len(access_log.urls)} |")
     print(f"| lines a second | {done.file.lines / took:.0f} |")
     print(f"| largest memory of the import, MB | {peak:.0f} |")
-    print(f"| file, bytes an access | {into.stat().st_size / max(1, access_log.accesses):.1f} |")
+    print(f"| file, bytes an access | {into.stat().st_size / max(1, access_log.access_count):.1f} |")
     print(f"| open, s | {opened:.3f} |")
     print(f"| first question, s | {prepared:.3f} |")
 

@@ -162,7 +162,7 @@ async def ask_hard(endpoint: Endpoint, queries: Sequence[str], seconds: float, c
 async def searched(folder: Path, words: str) -> tuple[float | None, float, bool]:
     """Seconds until another peer's hit was there, until the end, and whether a buddy or its index led there."""
     first, by_buddy, last = None, False, 0.0
-    replies = await ask_running_peer(PeerFolder(folder), PeerRequest("search", words, enough=1))
+    replies = await ask_running_peer(PeerFolder(folder), PeerRequest("search", words, sufficient_hits=1))
     assert replies is not None
     async for reply in replies:
         if reply.progress is not None:

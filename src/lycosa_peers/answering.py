@@ -13,12 +13,12 @@ from .messages import (
     PeerName,
     Query,
     Response,
-    fit_frame,
+    fit_payload,
 )
 from .rate_limits import RateLimit
 from .state import NodeState
 
-MAX_ELSEWHERE = 3  # peers named in one response
+MAX_REFERRALS = 3  # peers named in one response
 HITS_PER_COST = 10  # hits that count as one request
 
 
@@ -104,25 +104,25 @@ class Answering:
         found = state.content.find(query.target, max_hits)
         if found.hits:
             hits = tuple(found.hits[:max_hits])
-            return fit_frame(
+            return fit_payload(
                 Response(
                     query.id, state.own_contact, hits, statistics=found.statistics, walker=query.walker, ttl=query.ttl
                 )
             )
-        elsewhere: list[PeerName] = []
+        referrals: list[PeerName] = []
         for name, index in state.indexes():
             if name == query.origin.name or not index.may_have(query.target):
                 continue
             hits = tuple(index.find(query.target, max_hits))[:max_hits]
             if hits:
                 state.counts["answered_for_others"] += 1
-                return fit_frame(Response(query.id, state.contact(name), hits, walker=query.walker, ttl=query.ttl))
-            elsewhere.append(name)
-        if not elsewhere:
+                return fit_payload(Response(query.id, state.contact(name), hits, walker=query.walker, ttl=query.ttl))
+            referrals.append(name)
+        if not referrals:
             return None
         state.counts["answered_for_others"] += 1
-        contacts = tuple(state.contact(name) for name in elsewhere[:MAX_ELSEWHERE])
-        return Response(query.id, state.own_contact, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
+        contacts = tuple(state.contact(name) for name in referrals[:MAX_REFERRALS])
+        return Response(query.id, state.own_contact, referrals=contacts, walker=query.walker, ttl=query.ttl)
 
     def _reply(self, sender: PeerName, query: Query, message: Response | Declined, now: float) -> list[Envelope]:
         asker = query.origin

@@ -35,7 +35,7 @@ class ChannelHandler(Protocol):
         """Called after the handshake, when the other side has proved its name."""
         ...
 
-    def max_frame_bytes(self, channel: "Channel") -> int:
+    def max_payload_bytes(self, channel: "Channel") -> int:
         """The length of the longest accepted frame."""
         ...
 
@@ -251,7 +251,7 @@ class Channel(asyncio.Protocol):
             if not self.is_open or self._close_reason:
                 return processed
             try:
-                payload = self._frames.pop(self._handler.max_frame_bytes(self))
+                payload = self._frames.pop(self._handler.max_payload_bytes(self))
             except FrameTooLongError:
                 self.close("a frame too long")
                 return processed

@@ -35,7 +35,8 @@ class PeerRequest(Struct, frozen=True, omit_defaults=True):
     # Of `search`
     words: Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)] = ""
     max_hits: Annotated[int, Meta(ge=1, le=100)] = msgspec.field(default=10, name="most")  # of each peer
-    enough: Annotated[int, Meta(ge=1, le=10_000)] = 10  # different hits at which the search stops
+    # Different hits at which the search stops
+    sufficient_hits: Annotated[int, Meta(ge=1, le=10_000)] = msgspec.field(default=10, name="enough")
     timeout: Annotated[float, Meta(gt=0, le=60)] = msgspec.field(default=2.0, name="deadline")  # seconds
     # Of `fetch`
     provider: Contact | None = None
@@ -61,7 +62,7 @@ async def answer_request(peer: Peer, request: PeerRequest) -> AsyncIterator[Peer
         yield PeerReply(body=body, is_over=True)
     else:
         async for progress in peer.search(
-            request.words, max_hits=request.max_hits, enough=request.enough, timeout=request.timeout
+            request.words, max_hits=request.max_hits, sufficient_hits=request.sufficient_hits, timeout=request.timeout
         ):
             yield PeerReply(progress=progress, is_over=progress.is_over)
 

@@ -1,7 +1,8 @@
 """The messages of the protocol: small frozen records, their encoding, and the frames that carry them.
 
     HELLO                         the name of the sender, once on every connection
-    QUERY         -> RESPONSE     a search request; answered directly to the asker, by a peer that has hits or knows one
+    QUERY         -> RESPONSE     a search request; answered directly to the asker, by a peer that has hits, or knows
+                                  peers that may have some
     INDEX_REQUEST -> INDEX        the summary of a peer's content, or its changes since a version
     FETCH         -> FETCHED      an item, from its provider
                   -> DECLINED     to QUERY, INDEX_REQUEST or FETCH: the receiver is too busy
@@ -9,9 +10,9 @@
     PING          -> PONG         whether a neighbour is up
     LEAVE                         the sender is going down
 
-A message is encoded as one byte, the version, then a msgpack array whose first member names the kind. On a connection
-it travels as the payload of a frame, after its length in four bytes. All of it is untrusted input: lengths and ranges
-are part of the types, so that a decoded message is within bounds.
+A message is encoded as one byte, the version of the protocol, then a msgpack array whose first member names the kind.
+On a connection it travels as the payload of a frame, after its length in four bytes. All of it is untrusted input:
+lengths and ranges are part of the types, so that a decoded message is within bounds.
 
 A query is answered by its receiver, or forwarded. Each random walk that a query takes from peer to peer is a *walker*,
 identified by its number; a query of `DIRECT` takes none.
@@ -23,10 +24,10 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-VERSION = 1
+PROTOCOL_VERSION = 1
 FRAME_HEADER_BYTES = 4
-MAX_UNSOLICITED_BYTES = 1 << 16  # of a payload that any peer may send unasked
-MAX_FRAME_BYTES = 8 << 20  # of a payload
+MAX_PAYLOAD_BYTES = 8 << 20  # of INDEX and FETCHED, which are accepted only from a peer that was asked for one
+MAX_SMALL_PAYLOAD_BYTES = 1 << 16  # of all others
 MAX_HITS = 100  # of one response
 MAX_CONTACTS = 32  # of one message
 DIRECT = 0  # walker number of a query that is answered by its receiver and not forwarded
@@ -37,12 +38,15 @@ _Address = Annotated[str, Meta(max_length=256)]  # host:port; empty if names are
 _Number = Annotated[int, Meta(ge=0)]  # of 64 bits, the limit of msgpack
 _Count = Annotated[int, Meta(ge=0, le=(1 << 48))]
 _Walker = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
+_Ttl = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Short = Annotated[str, Meta(max_length=512)]
 _Text = Annotated[str, Meta(max_length=4096)]
+_Frequencies = Annotated[tuple[_Count, ...], Meta(max_length=64)]  # of the terms of a query
+_ItemId = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]  # in the study of BuddyNet, whose peers share files
 
-Target = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # of a search: an item's id when sharing files, or words
-Item = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # an item's id when sharing files; the URL of a page
+Target = _ItemId | _Text  # of a search: the words of a query, or the id of an item
+Item = _ItemId | _Text  # the URL of a page, or an id
 
 
 class Contact(Struct, frozen=True, array_like=True):
@@ -53,7 +57,7 @@ class Contact(Struct, frozen=True, array_like=True):
 
 
 class PeerHit(Struct, frozen=True, array_like=True):
-    """A search result. Only `item` is given when sharing files."""
+    """A search result; in the study of BuddyNet, only its `item`."""
 
     item: Item
     title: _Short = ""
@@ -63,9 +67,7 @@ class PeerHit(Struct, frozen=True, array_like=True):
     fetched_at: Annotated[float, Meta(ge=0, le=1e11)] = 0.0  # seconds since the epoch
     digest: _Short = ""  # of the body
     length: _Count = 0  # words of the page
-    frequencies: Annotated[
-        tuple[_Count, ...], Meta(max_length=64)
-    ] = ()  # of `CollectionStatistics.terms`, in this page
+    frequencies: _Frequencies = ()  # of `CollectionStatistics.terms`, in this page
 
 
 class CollectionStatistics(Struct, frozen=True, array_like=True):
@@ -74,7 +76,7 @@ class CollectionStatistics(Struct, frozen=True, array_like=True):
     documents: _Count = 0  # in the collection
     words: _Count = 0  # in all of them
     terms: Annotated[tuple[_Short, ...], Meta(max_length=64)] = ()  # of the query
-    document_frequencies: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()  # of the terms
+    document_frequencies: _Frequencies = ()
 
 
 _Contacts = Annotated[tuple[Contact, ...], Meta(max_length=MAX_CONTACTS)]
@@ -96,28 +98,28 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
     id: _Number
     target: Target
     origin: Contact  # whom to answer
-    ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 1
+    ttl: _Ttl = 1
     walker: _Walker = DIRECT
     max_hits: Annotated[int, Meta(ge=1, le=1 << 16)] = 1
 
 
 class Response(_Message, frozen=True, array_like=True, tag="response"):
-    """The answer to a query. `hits` are at `provider`, which is the sender or a peer whose index it holds; `elsewhere`
+    """The answer to a query. `hits` are at `provider`, which is the sender or a peer whose index it holds; `referrals`
     are peers that may have it by their indexes. With neither, the sender knows no provider."""
 
     query: _Number  # its id
     provider: Contact
     hits: Annotated[tuple[PeerHit, ...], Meta(max_length=MAX_HITS)] = ()
-    elsewhere: _Contacts = ()
+    referrals: _Contacts = ()
     statistics: CollectionStatistics | None = None
     walker: _Walker = DIRECT
-    ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0  # of the query as it arrived
+    ttl: _Ttl = 0  # of the query as it arrived
 
 
 class Declined(_Message, frozen=True, array_like=True, tag="declined"):
     """The sender is too busy for this request."""
 
-    about: Literal["query", "fetch", "index"]
+    request_kind: Literal["query", "fetch", "index"]
     id: _Number  # of the query or the fetch; 0 for an index request, which has none
 
 
@@ -132,7 +134,7 @@ class Index(_Message, frozen=True, array_like=True, tag="index"):
     holds an index: so do messages, options and saved files."""
 
     version: _Count
-    packed: bytes  # in the encoding of the content
+    packed: bytes  # the summary or its changes, as encoded by the content of the sender
     since: _Count | None = None  # None: all of it; else what has changed since that version
 
 
@@ -166,7 +168,8 @@ class Ping(_Message, frozen=True, array_like=True, tag="ping"):
 
 
 class Pong(_Message, frozen=True, array_like=True, tag="pong"):
-    """The answer to JOIN and PING. `accepted`: the receiver is a neighbour of the sender; `known`: others to join."""
+    """The answer to JOIN and PING. `accepted`: the receiver is a neighbour of the sender; `known`: other peers that it
+    may ask to join."""
 
     accepted: bool = False
     known: _Contacts = ()
@@ -208,7 +211,7 @@ class MessageError(ValueError):
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
-_VERSION_BYTE = bytes([VERSION])
+_VERSION_BYTE = bytes([PROTOCOL_VERSION])
 _LIST_HEADER_BYTES = 4  # bytes by which the header of a long list exceeds that of an empty one
 
 
@@ -216,11 +219,11 @@ def encode(message: Message) -> bytes:
     return _VERSION_BYTE + _encoder.encode(message)
 
 
-def fit_frame(response: Response) -> Response:
-    """The response with as many of its first hits as may be sent unasked."""
-    if len(response.hits) <= 1 or len(encode(response)) <= MAX_UNSOLICITED_BYTES:
+def fit_payload(response: Response) -> Response:
+    """The response with as many of its first hits as a small payload has room for."""
+    if len(response.hits) <= 1 or len(encode(response)) <= MAX_SMALL_PAYLOAD_BYTES:
         return response
-    room = MAX_UNSOLICITED_BYTES - len(encode(replace(response, hits=()))) - _LIST_HEADER_BYTES
+    room = MAX_SMALL_PAYLOAD_BYTES - len(encode(replace(response, hits=()))) - _LIST_HEADER_BYTES
     fits = 0
     for hit in response.hits:
         room -= len(_encoder.encode(hit))
@@ -232,9 +235,9 @@ def fit_frame(response: Response) -> Response:
 
 def decode(payload: bytes | bytearray | memoryview) -> Message:
     """The message of an encoding; raises MessageError if it is malformed."""
-    if len(payload) > MAX_FRAME_BYTES:
+    if len(payload) > MAX_PAYLOAD_BYTES:
         raise MessageError("oversized", f"{len(payload)} bytes")
-    if not len(payload) or payload[0] != VERSION:
+    if not len(payload) or payload[0] != PROTOCOL_VERSION:
         raise MessageError("version", str(payload[0]) if len(payload) else "empty")
     try:
         return _decoder.decode(memoryview(payload)[1:])

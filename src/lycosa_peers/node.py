@@ -173,18 +173,20 @@ class Node:
         now: float,
         *,
         max_hits: int = 1,
-        enough: int = 1,
+        sufficient_hits: int = 1,
         timeout: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Envelope]]:
         """Starts a search; returns its id, and what to send.
 
         max_hits: of each peer.
-        enough: different hits at which the search stops.
+        sufficient_hits: different hits at which the search stops.
         timeout: seconds; by default that of the options.
         query_id: must never have been used.
         """
-        return self.searches.begin(target, now, max_hits=max_hits, enough=enough, timeout=timeout, query_id=query_id)
+        return self.searches.begin(
+            target, now, max_hits=max_hits, sufficient_hits=sufficient_hits, timeout=timeout, query_id=query_id
+        )
 
     def answers(self, query_id: int) -> Answers | None:
         """A snapshot of the search; None if it is forgotten."""

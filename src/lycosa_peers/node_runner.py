@@ -12,7 +12,7 @@ from .channel import Channel
 from .dialer import Purpose
 from .identity import Identity
 from .messages import (
-    MAX_UNSOLICITED_BYTES,
+    MAX_SMALL_PAYLOAD_BYTES,
     Declined,
     Envelope,
     Fetched,
@@ -89,7 +89,7 @@ class NodeRunner:
             return
         if _may_be_large(message):
             self.wire.large_answer_received(peer)
-        elif len(payload) > MAX_UNSOLICITED_BYTES:
+        elif len(payload) > MAX_SMALL_PAYLOAD_BYTES:
             self._notify(f"{peer[:8]} sent too long a message")
             self._reject(peer, channel, "too_long", "too long a message")
             return
@@ -115,7 +115,7 @@ class NodeRunner:
         """
         for envelope in outgoing:
             payload = encode(envelope.message)
-            if len(payload) > MAX_UNSOLICITED_BYTES and not self.wire.has_send_room(envelope.to, len(payload)):
+            if len(payload) > MAX_SMALL_PAYLOAD_BYTES and not self.wire.has_send_room(envelope.to, len(payload)):
                 payload = encode(_declined(envelope.message))
             self.wire.send(
                 envelope.to,
@@ -160,7 +160,7 @@ class NodeRunner:
 def _may_be_large(message: Message) -> bool:
     """Whether it answers a request whose answer may be large."""
     if isinstance(message, Declined):
-        return message.about != "query"
+        return message.request_kind != "query"
     return isinstance(message, Index | Fetched)
 
 

@@ -134,21 +134,27 @@ class Peer:
 
     # ------------------------------------------------------------ searching
 
-    async def search(self, words: str, *, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
+    async def search(
+        self, words: str, *, max_hits: int, sufficient_hits: int, timeout: float
+    ) -> AsyncIterator[SearchProgress]:
         """The progress of a search: first the hits of our own collection, finally all that arrived in time."""
         if self._running_searches >= self._options.searches:
             raise LycosaError(f"{self._running_searches} searches are under way, which is the limit; try again later")
         self._running_searches += 1
         try:
-            async for progress in self._progress(words, max_hits, enough, timeout):
+            async for progress in self._progress(words, max_hits, sufficient_hits, timeout):
                 yield progress
         finally:
             self._running_searches -= 1
 
-    async def _progress(self, words: str, max_hits: int, enough: int, timeout: float) -> AsyncIterator[SearchProgress]:
+    async def _progress(
+        self, words: str, max_hits: int, sufficient_hits: int, timeout: float
+    ) -> AsyncIterator[SearchProgress]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        query_id, outgoing = self.node.ask(words, began, max_hits=max_hits, enough=enough, timeout=timeout)
+        query_id, outgoing = self.node.ask(
+            words, began, max_hits=max_hits, sufficient_hits=sufficient_hits, timeout=timeout
+        )
         self._report_content_error()
         self.runner.send_all(outgoing)
         answers_yielded, answers = -1, self.node.answers(query_id)

@@ -48,7 +48,7 @@ class Replies:
             self._state.counts["unasked"] += 1
             return []
         is_direct = response.walker == DIRECT
-        has_content = bool(response.hits or response.elsewhere)
+        has_content = bool(response.hits or response.referrals)
         reply = ReplyStatus.ANSWERED if has_content else ReplyStatus.LACKS
         is_expected = search.record_reply(sender, reply) if is_direct else self._accept_from_walker(search, response)
         if not is_expected:
@@ -61,10 +61,10 @@ class Replies:
         return outgoing + self._searches.advance(search, now)
 
     def on_declined(self, sender: PeerName, declined: Declined, now: float) -> list[Envelope]:
-        if declined.about == "index":
+        if declined.request_kind == "index":
             self._state.held.request_failed(sender)
             return []
-        if declined.about == "fetch":
+        if declined.request_kind == "fetch":
             return self.fetch_failed(sender, declined.id, Failure.DECLINED, now)
         search = self._searches.get(declined.id)
         if search is None:  # forgotten meanwhile, or of an earlier run
@@ -99,15 +99,15 @@ class Replies:
         if is_refused or self._state.reputation.is_banned(provider.name, now):
             search.dropped += 1
             return []
-        elsewhere, check_requests = list(response.elsewhere), list[Envelope]()
+        referrals, check_requests = list(response.referrals), list[Envelope]()
         if response.hits and (provider.name == sender or options.downloads):
             check_requests = self._add_hits(search, sender, response, now)
         elif response.hits:  # claims about another peer are checked with that peer
-            elsewhere.append(provider)
+            referrals.append(provider)
         if search.stage is Stage.DONE or now >= search.deadline:
             return check_requests
         room = options.referrals - search.referrals_asked
-        referred = self._searches.ask_directly(search, elsewhere[: max(0, room)], now)
+        referred = self._searches.ask_directly(search, referrals[: max(0, room)], now)
         search.referrals_asked += len(referred)
         return check_requests + referred
 

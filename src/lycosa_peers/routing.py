@@ -60,14 +60,15 @@ from collections.abc import Collection, Sequence
 from .messages import PeerName
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio, as in splitmix64
+MIX_MULTIPLIER_1, MIX_MULTIPLIER_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _MASK_64 = (1 << 64) - 1
 MAX_ATTEMPTS = 64  # draws at one step
 
 
 def splitmix64(number: int) -> int:
     """A hash of 64 bits to 64 bits: the finaliser of splitmix64."""
-    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK_64
-    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK_64
+    number = ((number ^ (number >> 30)) * MIX_MULTIPLIER_1) & _MASK_64
+    number = ((number ^ (number >> 27)) * MIX_MULTIPLIER_2) & _MASK_64
     return number ^ (number >> 31)
 
 

@@ -88,11 +88,13 @@ class Answers(Struct, frozen=True):
 class Search:
     """The state of one search; `Searches` and `Replies` decide what it does next."""
 
-    def __init__(self, query_id: int, target: Target, *, max_hits: int, enough: int, now: float, timeout: float):
+    def __init__(
+        self, query_id: int, target: Target, *, max_hits: int, sufficient_hits: int, now: float, timeout: float
+    ):
         self.id = query_id
         self.target = target
         self.max_hits = max_hits
-        self.enough = enough
+        self.sufficient_hits = sufficient_hits
         self.began = now
         self.deadline = now + timeout
         self.replies_deadline = now  # until then, it waits for replies to direct queries
@@ -127,7 +129,7 @@ class Search:
     @property
     def has_enough(self) -> bool:
         """Whether enough different items were found."""
-        return len(self.found) >= self.enough
+        return len(self.found) >= self.sufficient_hits
 
     def add(self, answer: Answer, found: Iterable[Item]) -> None:
         """Records an answer; `found` are the items of it that count."""

@@ -34,21 +34,21 @@ class Searches:
         now: float,
         *,
         max_hits: int = 1,
-        enough: int = 1,
+        sufficient_hits: int = 1,
         timeout: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Envelope]]:
         """Starts a search; returns its id, and what to send.
 
         max_hits: of each peer.
-        enough: different hits at which the search stops.
+        sufficient_hits: different hits at which the search stops.
         timeout: seconds; by default that of the options.
         query_id: must never have been used.
         """
         state = self._state
         query_id = self._nonces.next() if query_id is None else query_id
         timeout = state.options.timeout if timeout is None else timeout
-        search = Search(query_id, target, max_hits=max_hits, enough=enough, now=now, timeout=timeout)
+        search = Search(query_id, target, max_hits=max_hits, sufficient_hits=sufficient_hits, now=now, timeout=timeout)
         self._searches[query_id] = search
         self._unfinished.add(query_id)
         while len(self._searches) > state.options.searches:

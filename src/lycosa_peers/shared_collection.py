@@ -38,7 +38,7 @@ from lycosa.vocabulary.urls import normalise
 from lycosa.web.encodings import decoded
 
 from .content import ContentSummary, LookupResult, SummaryDelta
-from .messages import MAX_FRAME_BYTES, CollectionStatistics, Item, PeerHit, Target
+from .messages import MAX_PAYLOAD_BYTES, CollectionStatistics, Item, PeerHit, Target
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
@@ -365,7 +365,7 @@ class SharedCollection:
             page = self._collection.catalog.page(url)
             if page is None or page.place is None or page.vanished_at is not None:
                 return None
-            if page.place.length > MAX_FRAME_BYTES - _MESSAGE_OVERHEAD:
+            if page.place.length > MAX_PAYLOAD_BYTES - _MESSAGE_OVERHEAD:
                 return None
             record = self._collection.archive.record_at(page.place)
             is_personal = self._collection.archive.fetch_at(page.place).is_personal

@@ -1,4 +1,5 @@
-"""A network of nodes with simulated time and messages: the same nodes that run over TCP, reproducible by a seed.
+"""A network of nodes with simulated time and messages, for studies and tests: the same nodes that run over TCP,
+reproducible by a seed.
 
 Messages have latency and get lost, nodes go down and come up, partitions form and heal, clocks are skewed. Events of
 the same time are processed in this order: nodes going up or down, then messages in the order of sending, then
@@ -19,26 +20,26 @@ from .node import Node
 from .routing import GOLDEN, query_number, splitmix64
 from .search import Stage
 
-LATENCY = 2.0**-10  # seconds: a thousand hops take one
+LATENCY = 2.0**-10  # seconds, so that a thousand hops take about one second
 _CHURN, _MESSAGE, _DEADLINE = range(3)
-_MASK_64 = (1 << 64) - 1
+_ALL_BITS = (1 << 64) - 1
 
 
 class QueryOutcome(Struct, frozen=True):
-    """The result of one query, in the measures of the paper (see `routing`)."""
+    """The result of one query, in the measures of the BuddyNet study (see `routing`)."""
 
     id: int
     asker: PeerName
     target: Target
     asked_at: float
-    found_in_stage: Stage | None  # the stage of the answer that was fetched; None: not found
+    found_in_stage: Stage | None  # None: not found, or not delivered by any provider where what is found is fetched
     provider: PeerName | None
-    messages: int  # receptions of QUERY, RESPONSE and DECLINED
+    messages_received: int  # QUERY, RESPONSE and DECLINED
     return_hops: int  # additional messages if responses went back along the path of the query
     path_length: int | None  # queries sent before the first response; None: no response
-    issued: int  # queries sent, delivered or not
-    queries: int  # received
-    responses: int  # received
+    queries_sent: int  # delivered or not
+    queries_received: int
+    responses_received: int
     fetches: int  # attempts
 
     @property
@@ -62,9 +63,9 @@ class _QueryCounters:
 
     def __init__(self, asker: PeerName, target: Target, at: float):
         self.asker, self.target, self.at = asker, target, at
-        self.issued = self.in_flight = self.return_hops = 0
+        self.queries_sent = self.in_flight = self.return_hops = 0
         self.received: Counter[type] = Counter()
-        self.issued_before: dict[tuple[PeerName, int], int] = {}  # the first response, by responder and walker
+        self.sent_before_first_response: dict[tuple[PeerName, int], int] = {}  # queries, by responder and walker
 
 
 class SimulatedNetwork:
@@ -91,17 +92,18 @@ class SimulatedNetwork:
         self._latency = (latency, latency) if isinstance(latency, float | int) else latency
         self._loss, self._seed = loss, seed
         self._skew = dict(skew or {})
-        self._side: dict[PeerName, int] = {}  # of a partition, by node
+        self._side_of: dict[PeerName, int] = {}  # the side of the partition on which each node is
         self._order = {name: number for number, name in enumerate(self.nodes)}
-        self._neighbour_of: dict[PeerName, list[PeerName]] = {}  # who initially has each node as a neighbour
+        self._initial_neighbour_of: dict[PeerName, list[PeerName]] = {}  # the nodes that initially have each as one
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
-        self._serial = self._in_flight = self._asked = 0  # numbers of events, undelivered messages and searches
+        self._serial_number = 0  # of the latest event or lost message: breaks ties, and counts the random draws
+        self._in_flight = self._search_count = 0  # messages; searches begun
         self._next_deadlines: dict[PeerName, float] = {}
         self._counters: dict[int, _QueryCounters] = {}
         for name, neighbours in (overlay or {}).items():
             self.nodes[name].connect(neighbours)
             for neighbour in neighbours:
-                self._neighbour_of.setdefault(neighbour, []).append(name)
+                self._initial_neighbour_of.setdefault(neighbour, []).append(name)
         for name, ahead in self._skew.items():
             self.nodes[name].resume(ahead)
         for node in self.nodes.values():
@@ -110,17 +112,18 @@ class SimulatedNetwork:
     # ------------------------------------------------------------ churn and partitions
 
     def go_down(self, name: PeerName) -> None:
-        """Closes its connections."""
+        """Takes a node down: messages on their way to it get lost, its timers do not run, its connections close."""
         self.down.add(name)
-        for neighbour in self._neighbour_of.get(name, ()):
+        for neighbour in self._initial_neighbour_of.get(name, ()):
             self.nodes[neighbour].disconnected(name)
 
     def come_up(self, name: PeerName) -> None:
+        """Resumes a node that is down, and connects it to those that it was initially a neighbour of."""
         if name in self.down:
-            self.down.discard(name)
+            self.down.remove(name)
             self.nodes[name].resume(self._clock(name))
             self._schedule_deadline(self.nodes[name])
-        for neighbour in self._neighbour_of.get(name, ()):
+        for neighbour in self._initial_neighbour_of.get(name, ()):
             self.nodes[neighbour].connected(name)
 
     def schedule(self, changes: Iterable[tuple[float, PeerName, bool]]) -> None:
@@ -131,55 +134,57 @@ class SimulatedNetwork:
     def partition(self, *sides: Iterable[PeerName]) -> None:
         """Partitions the network: no message passes between sides; nodes on no given side form another one. Without
         arguments, the partition heals."""
-        self._side = {name: number for number, side in enumerate(sides, 1) for name in side}
+        self._side_of = {name: number for number, side in enumerate(sides, 1) for name in side}
 
     # ------------------------------------------------------------ searches
 
-    def ask(self, name: PeerName, target: Target, *, max_hits: int = 1, enough: int = 1) -> QueryOutcome:
+    def ask(self, name: PeerName, target: Target, *, max_hits: int = 1, sufficient_hits: int = 1) -> QueryOutcome:
         """One search, started when no message is in flight, until its last message has arrived.
 
-        max_hits, enough: as of `Node.ask`.
+        max_hits, sufficient_hits: as of `Node.ask`.
         """
         self.deliver_all()
-        number = self.begin(name, target, max_hits=max_hits, enough=enough)
-        counters = self._counters[number]
-        while counters.in_flight or not self._is_done(name, number):
+        query_id = self.begin(name, target, max_hits=max_hits, sufficient_hits=sufficient_hits)
+        counters = self._counters[query_id]
+        while counters.in_flight or not self._is_done(name, query_id):
             if not self._step():
                 break
-        return self.outcome(number)
+        return self.outcome(query_id)
 
-    def begin(self, name: PeerName, target: Target, *, max_hits: int = 1, enough: int = 1) -> int:
+    def begin(self, name: PeerName, target: Target, *, max_hits: int = 1, sufficient_hits: int = 1) -> int:
         """Begins a search without waiting for it."""
-        number = query_number(self._seed, self._asked)
-        self._asked += 1
-        self._counters[number] = _QueryCounters(name, target, self.now)
+        query_id = query_number(self._seed, self._search_count)
+        self._search_count += 1
+        self._counters[query_id] = _QueryCounters(name, target, self.now)
         node = self.nodes[name]
-        _, outgoing = node.ask(target, self._clock(name), max_hits=max_hits, enough=enough, query_id=number)
+        _, outgoing = node.ask(
+            target, self._clock(name), max_hits=max_hits, sufficient_hits=sufficient_hits, query_id=query_id
+        )
         self._dispatch(node, outgoing)
-        return number
+        return query_id
 
-    def outcome(self, number: int) -> QueryOutcome:
+    def outcome(self, query_id: int) -> QueryOutcome:
         """The outcome of a search, once."""
-        counters = self._counters.pop(number)
-        search = self.nodes[counters.asker].answers(number)
+        counters = self._counters.pop(query_id)
+        search = self.nodes[counters.asker].answers(query_id)
         if search is None:
             raise LookupError(f"{counters.asker} has forgotten its search for {counters.target!r}")
         remote = (answer for answer in search.answers if answer.via != counters.asker)
-        lengths = (counters.issued_before[answer.via, answer.walker] for answer in remote)
+        lengths = (counters.sent_before_first_response[answer.via, answer.walker] for answer in remote)
         path_length = 0 if search.found_in_stage in (Stage.OWN_CONTENT, Stage.INDEXES) else next(lengths, None)
         return QueryOutcome(
-            id=number,
+            id=query_id,
             asker=counters.asker,
             target=counters.target,
             asked_at=counters.at,
             found_in_stage=search.found_in_stage,
             provider=search.provider,
-            messages=counters.received.total(),
+            messages_received=counters.received.total(),
             return_hops=counters.return_hops,
             path_length=path_length,
-            issued=counters.issued,
-            queries=counters.received[Query],
-            responses=counters.received[Response],
+            queries_sent=counters.queries_sent,
+            queries_received=counters.received[Query],
+            responses_received=counters.received[Response],
             fetches=search.fetches,
         )
 
@@ -194,20 +199,20 @@ class SimulatedNetwork:
         while self._in_flight and self._step():
             pass
 
-    def counts(self) -> Counter[str]:
-        """The sum of the counts of all nodes."""
+    def total_event_counts(self) -> Counter[str]:
+        """The sums of the event counters of all nodes (`Node.counts`)."""
         return sum((node.counts for node in self.nodes.values()), Counter[str]())
 
-    def _is_done(self, name: PeerName, number: int) -> bool:
-        stage = self.nodes[name].stage(number)
+    def _is_done(self, name: PeerName, query_id: int) -> bool:
+        stage = self.nodes[name].stage(query_id)
         return stage is None or stage is Stage.DONE or name in self.down
 
     def _clock(self, name: PeerName) -> float:
         return self.now + self._skew.get(name, 0.0)
 
     def _push(self, at: float, priority: int, action: Callable[[], None], order: int = 0) -> None:
-        self._serial += 1
-        heapq.heappush(self._events, (at, priority, order, self._serial, action))
+        self._serial_number += 1
+        heapq.heappush(self._events, (at, priority, order, self._serial_number, action))
 
     def _step(self) -> bool:
         """Processes the next event; False if there is none."""
@@ -233,10 +238,12 @@ class SimulatedNetwork:
                 ttl = node.options.flood_ttl if node.options.floods else node.options.ttl
                 counters.return_hops += ttl - message.ttl
         self._dispatch(
-            node, node.receive(sender, message, self._clock(to)), sets_deadline=not isinstance(message, Query)
+            node,
+            node.receive(sender, message, self._clock(to)),
+            may_bring_deadline_forward=not isinstance(message, Query),  # these set no timer, and are most of all
         )
 
-    def _deadline(self, name: PeerName, at: float) -> None:
+    def _on_deadline(self, name: PeerName, at: float) -> None:
         if self._next_deadlines.get(name) != at:
             return  # superseded by an earlier one
         node = self.nodes[name]
@@ -254,9 +261,9 @@ class SimulatedNetwork:
         at = max(self.now, node.next_deadline() - self._skew.get(name, 0.0))
         if at < self._next_deadlines.get(name, math.inf):
             self._next_deadlines[name] = at
-            self._push(at, _DEADLINE, partial(self._deadline, name, at), self._order[name])
+            self._push(at, _DEADLINE, partial(self._on_deadline, name, at), self._order[name])
 
-    def _dispatch(self, node: Node, outgoing: Sequence[Envelope], sets_deadline: bool = True) -> None:
+    def _dispatch(self, node: Node, outgoing: Sequence[Envelope], *, may_bring_deadline_forward: bool = True) -> None:
         """Sends messages; the replacement of an undelivered message takes its place in the order."""
         name, waiting = node.name, [*reversed(outgoing)]
         while waiting:
@@ -266,17 +273,18 @@ class SimulatedNetwork:
                 self._transmit(name, envelope)
             else:
                 waiting += reversed(node.undelivered(envelope.to, envelope.message, self._clock(name)))
-                sets_deadline = True
-        if sets_deadline and name not in self.down:
+                may_bring_deadline_forward = True
+        if may_bring_deadline_forward and name not in self.down:
             self._schedule_deadline(node)
 
     def _transmit(self, sender: PeerName, envelope: Envelope) -> None:
         shortest, longest = self._latency
         is_drawn = bool(self._loss) or shortest != longest
-        random_bits = splitmix64(((self._seed ^ _MASK_64) + self._serial * GOLDEN) & _MASK_64) if is_drawn else 0
-        is_partitioned = self._side and self._side.get(sender, 0) != self._side.get(envelope.to, 0)
+        stream_key = self._seed ^ _ALL_BITS  # so that these are not the numbers that `query_number` gives
+        random_bits = splitmix64((stream_key + self._serial_number * GOLDEN) & _ALL_BITS) if is_drawn else 0
+        is_partitioned = self._side_of and self._side_of.get(sender, 0) != self._side_of.get(envelope.to, 0)
         if is_partitioned or (self._loss and (random_bits >> 32) < self._loss * 2**32):
-            self._serial += 1
+            self._serial_number += 1  # else the next message would draw the same number, and be lost too
             self.lost_messages += 1
             return
         delay = (
@@ -294,7 +302,7 @@ class SimulatedNetwork:
                 return self._counters.get(message.id)
             case Response():
                 return self._counters.get(message.query)
-            case Declined(about="query"):
+            case Declined(request_kind="query"):
                 return self._counters.get(message.id)
             case _:
                 return None
@@ -303,6 +311,7 @@ class SimulatedNetwork:
         if isinstance(message, Query):
             counters = self._counters.get(message.id)
             if counters is not None:
-                counters.issued += 1
+                counters.queries_sent += 1
         elif isinstance(message, Response) and (counters := self._counters.get(message.query)) is not None:
-            counters.issued_before.setdefault((sender, message.walker), counters.issued)
+            responder = (sender, message.walker)
+            counters.sent_before_first_response.setdefault(responder, counters.queries_sent)

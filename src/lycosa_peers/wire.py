@@ -19,7 +19,7 @@ from OpenSSL import SSL
 from .addresses import Endpoint
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
-from .messages import MAX_FRAME_BYTES, MAX_UNSOLICITED_BYTES
+from .messages import MAX_PAYLOAD_BYTES, MAX_SMALL_PAYLOAD_BYTES
 from .rate_limits import FairShare, RateLimits
 
 MAX_INCOMING = 256  # incoming channels
@@ -275,9 +275,9 @@ class Wire:
         evicted.close("others wait")
         return True
 
-    def max_frame_bytes(self, channel: Channel) -> int:
-        """The accepted frame size: large frames only from peers that were asked for one."""
-        return MAX_FRAME_BYTES if self._large_expected[channel.peer] > 0 else MAX_UNSOLICITED_BYTES
+    def max_payload_bytes(self, channel: Channel) -> int:
+        """The accepted size of a payload: large ones only from peers that were asked for one."""
+        return MAX_PAYLOAD_BYTES if self._large_expected[channel.peer] > 0 else MAX_SMALL_PAYLOAD_BYTES
 
     def large_answer_received(self, peer: str) -> None:
         """A peer has answered a request whose answer may be large."""

@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from lycosa.collection.errors import DamagedRowError
 from lycosa.collection.events import RecordLocation
 from lycosa.collection.rows import (
     LastLook,
@@ -20,6 +21,7 @@ from lycosa.collection.rows import (
     Version,
     columns_of,
     read_look,
+    read_run,
     signed,
     unsigned,
 )
@@ -52,6 +54,15 @@ def test_a_row_is_read_by_the_names_of_its_fields_with_its_place_out_of_three_co
     assert read_look(row) == LookRow(2, 5.0, "changed", 200, (1 << 64) - 1, 100, 3, 1, place)
     assert read_look((*row[:8], None, None, None)).place is None
     assert RowReader(LookRow, {"at": "looks.at"}).expressions[:2] == ["look", "looks.at"]
+
+
+def test_a_damaged_row_names_the_column_that_cannot_be_converted():
+    row = (5.0, "hunter", "[]", "{}", 1, None, None, None)
+    assert read_run(row).scope == {}
+    with pytest.raises(DamagedRowError, match=r"^the column scope of a row is damaged: the value is not JSON"):
+        read_run((*row[:3], "{", *row[4:]))
+    with pytest.raises(DamagedRowError, match=r"^a row is damaged"):
+        read_run((5.0, 7, *row[2:]))
 
 
 @pytest.mark.parametrize("number", [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])

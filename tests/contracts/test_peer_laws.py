@@ -303,12 +303,12 @@ def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(
         walked = links if options.floods else options.walkers * options.ttl
         direct = options.buddies if options.keeps_buddies else 0
         answers = len(everybody) if options.floods else options.walkers
-        assert outcome.queries <= walked + direct
-        assert outcome.messages <= walked + direct + answers + direct
+        assert outcome.queries_received <= walked + direct
+        assert outcome.messages_received <= walked + direct + answers + direct
         if outcome.found:
             assert outcome.provider is not None and outcome.path_length is not None
             assert net.nodes[outcome.provider].content.find(target, 1).hits
-            assert outcome.provider not in net.down and outcome.path_length <= outcome.issued
+            assert outcome.provider not in net.down and outcome.path_length <= outcome.queries_sent
         for peer in net.nodes.values():
             assert len(peer.buddies) <= options.buddies
             if options.indexes == "buddies":

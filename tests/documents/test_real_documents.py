@@ -76,7 +76,7 @@ def test_real_people_walked_through_the_encyclopaedia(encyclopaedia: WikipediaSc
     """Others counted 11 485 people."""
     access_log = AccessLog.of((access.user, access.url, access.at) for access in encyclopaedia.accesses())
     assert access_log.users == 11_485
-    assert access_log.accesses == encyclopaedia.facts["accesses"] > 100_000
+    assert access_log.access_count == encyclopaedia.facts["accesses"] > 100_000
     assert all(url in encyclopaedia for url in access_log.urls)
 
 

@@ -24,7 +24,7 @@ from OpenSSL import SSL
 
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.messages import (
-    MAX_UNSOLICITED_BYTES,
+    MAX_SMALL_PAYLOAD_BYTES,
     CollectionStatistics,
     Contact,
     Declined,
@@ -331,7 +331,7 @@ def joins_at(*addresses: str) -> Play:
 
 
 DEEP = b"\1" + b"\x91" * 60_000
-HEAD = (3 * MAX_UNSOLICITED_BYTES).to_bytes(4)
+HEAD = (3 * MAX_SMALL_PAYLOAD_BYTES).to_bytes(4)
 STRANGER = Contact("s" * 32, "127.0.0.1:9")
 ODD_TEXTS = (
     *(
@@ -381,7 +381,7 @@ _callers(
 _callers(ENDED, is_long=True, tcp_silence=bytes_first(b""), tcp_slow_hello=bytes_first(b"\x16\x03\x01"))
 _callers(
     GONE,
-    frame_too_long=stream((MAX_UNSOLICITED_BYTES + 1).to_bytes(4) + b"x" * 1000),
+    frame_too_long=stream((MAX_SMALL_PAYLOAD_BYTES + 1).to_bytes(4) + b"x" * 1000),
     frame_of_4_gb=stream(b"\xff\xff\xff\xff" + b"x" * 1000),
     frame_unexpectedly_large=stream(HEAD + b"\1" * 1000),
     frame_empty=frames(b""),
@@ -573,7 +573,7 @@ class Referrer(Liar):
 
     def answer(self, query):
         elsewhere = tuple(Contact(f"nobody{query.walker}x{n}", self.at) for n in range(32))
-        return [self.response(query, elsewhere=elsewhere)]
+        return [self.response(query, referrals=elsewhere)]
 
 
 def _items(*items: object) -> type[Liar]:

@@ -236,10 +236,7 @@ def test_a_crawl_says_which_domain_came_after_others(tmp_path) -> None:
     visited = crawl(folder, world, 120, requests=Requests(delay=1.0, per_address=1_000, concurrency=1))
     assert sum(".farm." in url for url in visited) < 50
     (waiting,) = rows(folder, "SELECT url FROM frontier WHERE url LIKE '%farm.example%' LIMIT 1")[0]
-    assert (
-        "made elsewhere first, as a domain of several hosts had 25% of the last ones (farm.example"
-        in done("show", folder).out
-    )
+    assert "for requests elsewhere, as they had 25% of the last ones (farm.example" in done("show", folder).out
     assert "was over its share" in done("explain", folder, waiting).out
     counted = rows(folder, "SELECT value FROM state WHERE key = 'passed_over'")
     crawl(folder, world, 121, requests=Requests(delay=0.0, concurrency=1))  # without shares

@@ -48,7 +48,7 @@ class Victim:
         return f"127.1.{NUMBERS[name] // 200}.{1 + NUMBERS[name] % 200}"
 
     async def search(self, words: str, timeout: float = 0.3):
-        request = PeerRequest("search", words, max_hits=30, enough=30, timeout=timeout)
+        request = PeerRequest("search", words, max_hits=30, sufficient_hits=30, timeout=timeout)
         replies = [reply async for reply in await ask_running_peer(PeerFolder(self.folder), request)]
         return merge(words, replies[-1].progress.answers.answers, own_name=self.name).hits
 
@@ -239,7 +239,7 @@ def test_a_summary_that_lies_is_refused_or_harmless(tmp_path, name):
         node.receive("s", Index(1, packed), 0.0)
         is_refused = node.counts["index_malformed"] + node.counts["index_oversized"] == 1
         assert is_refused == (node.held.get("s") is None) == (node.demerits("s", 0.0) > 0)
-        _, outgoing = node.ask("honey hive", 1.0, max_hits=10, enough=10)
+        _, outgoing = node.ask("honey hive", 1.0, max_hits=10, sufficient_hits=10)
         assert {envelope.to for envelope in outgoing} <= {"s"}
         assert len(node.answering._find(Query(1, "honey", Contact("x")), 10).hits) == 2
 

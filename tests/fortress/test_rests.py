@@ -88,4 +88,4 @@ def test_a_rest_that_was_noted_by_another_clock_is_a_day_at_most(tmp_path) -> No
     with opened(folder) as session:
         session.frontier.hold("a.example", session.clock.now() + 10 * 365 * 86_400.0)
     with opened(folder) as session:
-        assert session.frontier.holds(0.0)["a.example"] <= session.clock.now() + 86_400.0
+        assert session.frontier.resting_beyond(0.0)["a.example"] <= session.clock.now() + 86_400.0

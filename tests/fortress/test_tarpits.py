@@ -162,12 +162,12 @@ def test_a_slow_host_that_is_better_than_all_others_does_not_set_the_pace() -> N
 
 def test_a_host_is_slow_until_it_has_answered_quickly_for_a_while() -> None:
     pace, host = HostPace(), Host("a.example")
-    assert not pace.is_slow(host)
+    assert not pace.is_expected_slow(host)
     pace.observe(host, 0.1)
-    assert pace.is_slow(host)
+    assert pace.is_expected_slow(host)
     for _ in range(10):
         pace.observe(host, 0.001)
-    assert not pace.is_slow(host)
+    assert not pace.is_expected_slow(host)
 
 
 def test_what_is_known_of_slow_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,12 +147,12 @@ def test_a_hold_outlives_eviction_and_forgetting(make: Make) -> None:
     assert [(skip.candidate.url, skip.reason) for skip in skips] == [(held, SkipReason.EVICTED)]
     frontier.clear_waiting()
     assert frontier.next_ready_at() is None
-    assert frontier.holds(0.0) == {host_of(held): 60.0}
+    assert frontier.resting_beyond(0.0) == {host_of(held): 60.0}
     frontier.put([Candidate(held, 0.9)])
     assert frontier.take(59.0) is None
     assert frontier.next_ready_at() == 60.0
     assert frontier.take(60.0) is not None
-    assert frontier.holds(0.0) == {}
+    assert frontier.resting_beyond(0.0) == {}
 
 
 @every_frontier

@@ -122,7 +122,7 @@ class Driver:
                 frontier.hold(host_of(url(h, 0)), now + seconds)
             case "acquire", h:
                 host = host_of(url(h, 0))
-                moment = frontier.acquire(host, now)
+                moment = frontier.acquire_or_retry_at(host, now)
                 if moment is None:
                     frontier.release(host, now)
                 return moment
@@ -144,7 +144,7 @@ class Driver:
     def seen(self) -> object:
         frontier = self.frontier
         known = [frontier.is_known(url(h, p)) for h in range(6) for p in range(10)]
-        return len(frontier), known, frontier.next_ready_at(), frontier.holds(self.clock.now())
+        return len(frontier), known, frontier.next_ready_at(), frontier.resting_beyond(self.clock.now())
 
 
 def _told(skips: list[Skip]) -> list[tuple[Url, str, float]]:

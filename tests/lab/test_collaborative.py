@@ -137,7 +137,7 @@ def test_listed_seeds_satisfy_the_predicate(inputs):
 
 def test_shuffled_readings_have_the_same_readers_and_pages_in_another_order(inputs):
     dealt = shuffled(inputs.access_log, 3)
-    assert (dealt.users, dealt.accesses) == (inputs.access_log.users, inputs.access_log.accesses)
+    assert (dealt.users, dealt.access_count) == (inputs.access_log.users, inputs.access_log.access_count)
     assert np.array_equal(np.sort(dealt.url_ids), np.sort(inputs.access_log.url_ids))
     assert not np.array_equal(dealt.url_ids, inputs.access_log.url_ids)
 

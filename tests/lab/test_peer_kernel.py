@@ -137,7 +137,7 @@ def test_compiled_search_equals_the_nodes(
     by_nodes, wire = small.with_nodes(options, seed % 1000, all_have_asked=all_have_asked)
     assert told(outcomes) == [
         (
-            each.messages,
+            each.messages_received,
             each.return_hops,
             each.path_length,
             each.found_in_stage and str(each.found_in_stage),
@@ -149,7 +149,7 @@ def test_compiled_search_equals_the_nodes(
     assert (outcomes.providers >= 0).tolist() == [each.found for each in by_nodes]
     lists = [[(buddy.contact.name, buddy.count) for buddy in node.buddies] for node in wire.nodes.values()]
     assert lists_of(outcomes, small.peers) == lists
-    assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]
+    assert int(outcomes.transfers.sum()) == wire.total_event_counts()["indexes_taken"]
 
 
 def line_of_three(**changes: Any) -> tuple[NetworkArrays, PeerQueries]:

@@ -21,7 +21,7 @@ def test_walks_are_in_order_of_time_and_users_are_numbers():
     urls, times = walk_of(access_log, 0)
     assert [access_log.urls[each] for each in urls] == [A, B, B]
     assert times.tolist() == [1.0, 2.0, 3.0]
-    assert (access_log.users, access_log.accesses, list(access_log.urls)) == (2, 4, [B, A])
+    assert (access_log.users, access_log.access_count, list(access_log.urls)) == (2, 4, [B, A])
     assert urls.dtype == np.int32
 
 
@@ -38,25 +38,25 @@ def test_readers_and_pages_read_stand_once():
 def test_pages_few_people_read_are_left_out_with_those_who_read_nothing_else():
     access_log = AccessLog.of([("ann", A, 1.0), ("bob", A, 1.0), ("ann", A, 2.0), ("cyd", B, 1.0), ("bob", C, 2.0)])
     seen = access_log.with_min_users(2)
-    assert (list(seen.urls), seen.users, seen.accesses) == ([A], 2, 3)
+    assert (list(seen.urls), seen.users, seen.access_count) == ([A], 2, 3)
     assert access_log.with_min_users(1) is access_log
-    assert access_log.with_min_users(9).accesses == 0
+    assert access_log.with_min_users(9).access_count == 0
 
 
 def test_an_access_counts_half_at_half_life_against_the_newest():
-    access_log = AccessLog.of([("ann", A, 0.0), ("ann", B, 2 * DAY), ("ann", A, 3 * DAY)]).aged(1.0)
+    access_log = AccessLog.of([("ann", A, 0.0), ("ann", B, 2 * DAY), ("ann", A, 3 * DAY)]).decayed(1.0)
     assert access_log.weights.tolist() == [0.125, 0.5, 1.0]
     assert access_log.user_weights(access_log.id_of(A)).tolist() == [1.0]
     assert access_log.url_weights(0).tolist() == [1.0, 0.5]
-    assert access_log.aged(None).weights.tolist() == [1.0, 1.0, 1.0]
+    assert access_log.decayed(None).weights.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(ValueError, match="half-life"):
-        access_log.aged(0.0)
+        access_log.decayed(0.0)
 
 
 def test_an_empty_log_has_nobody_and_nothing():
     nothing = AccessLog.of([])
-    assert (nothing.users, nothing.accesses, len(nothing.urls), nothing.last_access_at) == (0, 0, 0, None)
-    assert nothing.with_min_users(2).accesses == nothing.aged(3.0).accesses == 0
+    assert (nothing.users, nothing.access_count, len(nothing.urls), nothing.last_access_at) == (0, 0, 0, None)
+    assert nothing.with_min_users(2).access_count == nothing.decayed(3.0).access_count == 0
     assert nothing.sample(0.5, seed=1).users == 0
     assert nothing.id_of(A) is None
 
@@ -103,7 +103,7 @@ def test_leaving_pages_out_is_as_if_nobody_had_read_them(rows, least):
     people = Counter(url for _, url in {(user, url) for user, url, _ in rows})
     kept = AccessLog.of([row for row in rows if people[row[1]] >= least])
     left = AccessLog.of(rows).with_min_users(least)
-    assert (left.users, left.accesses, set(left.urls)) == (kept.users, kept.accesses, set(kept.urls))
+    assert (left.users, left.access_count, set(left.urls)) == (kept.users, kept.access_count, set(kept.urls))
     walks = [
         sorted([each.urls[url] for url in walk_of(each, user)[0]] for user in range(each.users))
         for each in (left, kept)
@@ -118,7 +118,7 @@ def test_a_larger_sample_holds_the_smaller_one(rows, seed):
     few, many = access_log.sample(0.3, seed=seed), access_log.sample(0.8, seed=seed)
     assert 1 <= few.users <= many.users <= access_log.users
     assert set(few.urls) <= set(many.urls) <= set(access_log.urls)
-    assert access_log.sample(0.3, seed=seed).fingerprint == few.fingerprint
+    assert access_log.sample(0.3, seed=seed).digest == few.digest
 
 
 @pytest.mark.slow
@@ -133,4 +133,4 @@ def test_fingerprints_tell_readings_apart(one, other):
             (first.times, second.times),
         )
     )
-    assert (first.fingerprint == second.fingerprint) == same
+    assert (first.digest == second.digest) == same

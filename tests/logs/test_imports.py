@@ -179,10 +179,10 @@ def test_a_group_that_shows_over_two_files_loses_what_it_had(tmp_path):
 
 def test_min_users_is_kept_by_the_log_and_counts_people_of_all_files(tmp_path):
     imported(tmp_path / "one", squid("ann", "http://a.org/", 1) + squid("ann", "http://b.org/", 2), min_users=2)
-    assert open_access_log(tmp_path / "made.log").accesses == 0
+    assert open_access_log(tmp_path / "made.log").access_count == 0
     imported(tmp_path / "two", squid("bob", "http://a.org/", 3))
     assert list(open_access_log(tmp_path / "made.log").urls) == ["http://a.org/"]
-    assert open_access_log(tmp_path / "made.log", min_users=3).accesses == 0
+    assert open_access_log(tmp_path / "made.log", min_users=3).access_count == 0
     found = summarise(tmp_path / "made.log")
     assert (found.min_users, found.rare_pages, found.rare_accesses, found.most_read) == (
         2,
@@ -197,7 +197,7 @@ def test_a_file_counts_once_however_it_is_packed(tmp_path):
     assert not imported(tmp_path / "access.log", text).known
     assert imported(tmp_path / "copy.log", text).known
     assert imported(tmp_path / "access.log.gz", gzip.compress(text.encode())).known
-    assert open_access_log(tmp_path / "made.log").accesses == 2
+    assert open_access_log(tmp_path / "made.log").access_count == 2
 
 
 def test_of_a_file_that_has_grown_the_new_lines_count(tmp_path):
@@ -207,7 +207,7 @@ def test_of_a_file_that_has_grown_the_new_lines_count(tmp_path):
     done = imported(tmp_path / "access.log", first + squid("ann", "http://a.org/2", 2) + "junk")
     assert (done.grown, done.file.lines, done.file.used) == (True, 2, 1)
     assert [example.line for example in done.examples] == [63]
-    assert open_access_log(tmp_path / "made.log").accesses == 2
+    assert open_access_log(tmp_path / "made.log").access_count == 2
     assert imported(tmp_path / "access.log", first + squid("ann", "http://a.org/2", 2) + "junk").known
 
 
@@ -287,7 +287,7 @@ def test_files_that_overlap_count_an_access_once(tmp_path):
     imported(tmp_path / "one", "".join(lines[:3]))
     done = imported(tmp_path / "two", "".join(lines[1:]))
     assert done.file.dropped == {DESCRIPTIONS[DropReason.DUPLICATE]: 2}
-    assert open_access_log(tmp_path / "made.log").accesses == 4
+    assert open_access_log(tmp_path / "made.log").access_count == 4
 
 
 def test_members_of_a_gzip_file_are_one_text_and_a_long_line_is_skipped(tmp_path):
@@ -433,7 +433,7 @@ def test_two_programs_do_not_import_at_once(tmp_path):
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LycosaError, match="another program is importing"):
         imported(tmp_path / "more", squid("bob", "http://a.org/", 1))
-    assert open_access_log(tmp_path / "made.log").accesses == 1
+    assert open_access_log(tmp_path / "made.log").access_count == 1
     other.close()
 
 
@@ -522,7 +522,7 @@ def test_whatever_the_bytes_nothing_breaks_and_the_counts_add_up(tmp_path_factor
         assert not (path.parent / "made.log").exists()
         return
     assert done.file.lines == content.count(b"\n") + (not content.endswith(b"\n"))
-    assert open_access_log(path.parent / "made.log").accesses == done.file.used
+    assert open_access_log(path.parent / "made.log").access_count == done.file.used
 
 
 @pytest.mark.skipif(not NASA.exists(), reason="the day of the NASA server's log is not at hand")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from lycosa_peers.messages import (
     MAX_CONTACTS,
-    MAX_FRAME_BYTES,
     MAX_HITS,
-    MAX_UNSOLICITED_BYTES,
-    VERSION,
+    MAX_PAYLOAD_BYTES,
+    MAX_SMALL_PAYLOAD_BYTES,
+    PROTOCOL_VERSION,
     CollectionStatistics,
     Contact,
     Declined,
@@ -32,7 +32,7 @@ from lycosa_peers.messages import (
     Response,
     decode,
     encode,
-    fit_frame,
+    fit_payload,
 )
 
 numbers = st.integers(0, 2**64 - 1)
@@ -85,7 +85,7 @@ def test_every_message_comes_through_as_it_was(kind: str) -> None:
 @settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_message_are_refused_and_nothing_else_happens(junk: bytes) -> None:
-    for frame in (junk, bytes([VERSION]) + junk):
+    for frame in (junk, bytes([PROTOCOL_VERSION]) + junk):
         try:
             message = decode(frame)
         except MessageError as error:
@@ -112,7 +112,7 @@ def test_a_message_with_a_byte_changed_or_missing_is_another_message_or_none(
 
 
 def frame_of(*members: object) -> bytes:
-    return bytes([VERSION]) + msgspec.msgpack.encode(members)
+    return bytes([PROTOCOL_VERSION]) + msgspec.msgpack.encode(members)
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ def frame_of(*members: object) -> bytes:
         frame_of("declined", "everything", 1),
         frame_of("pickle", b"cos\nsystem"),
         frame_of(["query"]),
-        bytes([VERSION]) + b"\x91" * 100_000,
-        bytes([VERSION]) + b"\xa5query",
-        bytes([VERSION]) + b"\x92\xa5query\xdd\xff\xff\xff\xff",
-        bytes([VERSION]) + b"\x92\xa4join\x92\xa1\xff\xa0",
+        bytes([PROTOCOL_VERSION]) + b"\x91" * 100_000,
+        bytes([PROTOCOL_VERSION]) + b"\xa5query",
+        bytes([PROTOCOL_VERSION]) + b"\x92\xa5query\xdd\xff\xff\xff\xff",
+        bytes([PROTOCOL_VERSION]) + b"\x92\xa4join\x92\xa1\xff\xa0",
     ],
 )
 def test_what_is_out_of_bounds_is_malformed(frame: bytes) -> None:
@@ -149,12 +149,12 @@ def test_what_is_out_of_bounds_is_malformed(frame: bytes) -> None:
 
 
 def test_another_version_and_an_endless_frame_are_told_apart() -> None:
-    for frame, reason in ((b"", "version"), (bytes([VERSION + 1]) + encode(Ping())[1:], "version")):
+    for frame, reason in ((b"", "version"), (bytes([PROTOCOL_VERSION + 1]) + encode(Ping())[1:], "version")):
         with pytest.raises(MessageError) as refused:
             decode(frame)
         assert refused.value.reason == reason
     with pytest.raises(MessageError, match="oversized"):
-        decode(bytes(MAX_FRAME_BYTES + 1))
+        decode(bytes(MAX_PAYLOAD_BYTES + 1))
 
 
 def long_hit(number: int) -> PeerHit:
@@ -165,13 +165,13 @@ def long_hit(number: int) -> PeerHit:
 def test_a_response_has_as_many_hits_as_anybody_may_send_at_once(many: int) -> None:
     told = CollectionStatistics(10, 1000, ("мед", "пчела"), (3, 1))
     whole = Response(2**60, Contact("p", "p:1"), tuple(map(long_hit, range(many))), statistics=told)
-    response = fit_frame(whole)
-    assert len(encode(response)) <= MAX_UNSOLICITED_BYTES
+    response = fit_payload(whole)
+    assert len(encode(response)) <= MAX_SMALL_PAYLOAD_BYTES
     assert response.hits == whole.hits[: len(response.hits)]
     assert (
         response == whole
         or len(encode(msgspec.structs.replace(whole, hits=whole.hits[: len(response.hits) + 1])))
-        > MAX_UNSOLICITED_BYTES
+        > MAX_SMALL_PAYLOAD_BYTES
     )
 
 

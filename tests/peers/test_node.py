@@ -109,7 +109,7 @@ def test_the_walk_begins_at_once_when_every_buddy_has_said_no_or_is_down() -> No
 def test_a_search_ends_at_its_deadline_with_what_it_has() -> None:
     asker = node("a", timeout=2.0, downloads=False)
     asker.connect(["x"])
-    number, _ = asker.ask(5, 0.0, max_hits=10, enough=10)
+    number, _ = asker.ask(5, 0.0, max_hits=10, sufficient_hits=10)
     asker.receive("x", Response(number, Contact("x"), (PeerHit(5),), walker=1), 0.5)
     assert stage(asker, number) is Stage.WALKING
     asker.tick(2.0)
@@ -144,11 +144,11 @@ def test_who_is_said_to_have_it_is_asked_directly_and_only_so_many() -> None:
     befriend(asker, "b")
     number, _ = asker.ask("wind", 0.0)
     named = tuple(Contact(name, f"{name}:1") for name in ("a", "c", "b", "d", "e", "f"))
-    outgoing = asker.receive("b", Response(number, Contact("b"), elsewhere=named[1:]), 0.1)
+    outgoing = asker.receive("b", Response(number, Contact("b"), referrals=named[1:]), 0.1)
     assert [(envelope.to, envelope.address) for envelope in outgoing] == [
         ("c", "c:1")
     ]  # the second named, b, was asked before
-    more = asker.receive("c", Response(number, Contact("c"), elsewhere=named[3:]), 0.1)
+    more = asker.receive("c", Response(number, Contact("c"), referrals=named[3:]), 0.1)
     assert [envelope.to for envelope in more if isinstance(envelope.message, Query)] == ["d"]
 
 

@@ -47,7 +47,7 @@ def with_peers(tmp_path, play, **options):
 
 
 async def searched(peer, words, **options):
-    wanted = {"max_hits": 10, "enough": 1, "timeout": 2.0} | options
+    wanted = {"max_hits": 10, "sufficient_hits": 1, "timeout": 2.0} | options
     *_, last = [each async for each in peer.search(words, **wanted)]
     return last, merge(words, last.answers.answers, own_name=peer.identity.name)
 
@@ -129,7 +129,9 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
         control = PeerControl(peers["bees"], kept)
         await control.open()
         assert kept.path("control").stat().st_mode & 0o777 == 0o600
-        replies = [reply async for reply in await ask_running_peer(kept, PeerRequest("search", "sail", enough=1))]
+        replies = [
+            reply async for reply in await ask_running_peer(kept, PeerRequest("search", "sail", sufficient_hits=1))
+        ]
         assert replies[-1].is_over
         assert replies[-1].progress.answers.answers[0].hits[0].item == "http://ships.example/sail"
         (shown,) = [reply async for reply in await ask_running_peer(kept, PeerRequest("show"))]
@@ -286,7 +288,7 @@ def test_a_named_peer_that_is_not_there_was_not_there_before(tmp_path):
 
 def test_a_search_that_ends_while_its_caller_is_busy_is_over_at_once(tmp_path):
     async def play(peers):
-        async for each in peers["bees"].search("sail", max_hits=10, enough=1, timeout=30.0):
+        async for each in peers["bees"].search("sail", max_hits=10, sufficient_hits=1, timeout=30.0):
             await asyncio.sleep(1.0)  # everybody has answered meanwhile
             last = each
         return last
@@ -347,7 +349,7 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
         silent = Caller()
         endpoint = await silent.wire.listen(LOCAL)
         bees.node.connect([Contact(silent.identity.name, str(endpoint))])
-        async for each in bees.search("nowhere", max_hits=1, enough=1, timeout=30.0):
+        async for each in bees.search("nowhere", max_hits=1, sufficient_hits=1, timeout=30.0):
             seen.append(each)
             for number in range(3):
                 bees.node.ask(f"another {number}", asyncio.get_running_loop().time())

@@ -47,7 +47,7 @@ class Asked:
 
     def __init__(self, node: Node, who: str = "s", now: float = 0.0):
         self.node, self.now, self.who = node, now, who
-        self.number, outgoing = node.ask(5, now, max_hits=10, enough=2)
+        self.number, outgoing = node.ask(5, now, max_hits=10, sufficient_hits=2)
         walker = next(envelope.message.walker for envelope in outgoing if isinstance(envelope.message, Query))
         hits = (PeerHit(5), PeerHit(6))
         self.outgoing = node.receive(who, Response(self.number, Contact(who, f"{who}:1"), hits, walker=walker), now)
@@ -157,7 +157,7 @@ def test_a_stranger_that_gets_no_trap_is_not_waited_for():
     node = asker()
     while node.forwarding.take_allowed([Envelope("s", Query(1, 5, Contact("a")))], 0.0):
         pass
-    number, _ = node.ask(5, 0.0, max_hits=10, enough=2)
+    number, _ = node.ask(5, 0.0, max_hits=10, sufficient_hits=2)
     search = node.searches.get(number)
     search.stage, search.walkers = Stage.WALKING, {9}
     hits = (PeerHit(5), PeerHit(6))
@@ -209,7 +209,7 @@ def test_one_that_the_user_named_is_believed_at_once():
 def test_a_search_checks_a_few_providers_and_waits_for_none_beyond_its_time():
     node = asker()
     node.connect([f"s{n}" for n in range(30)])
-    number, outgoing = node.ask(5, 0.0, max_hits=10, enough=99)
+    number, outgoing = node.ask(5, 0.0, max_hits=10, sufficient_hits=99)
     begun = []
     for n, envelope in enumerate(outgoing):
         walker = envelope.message.walker
@@ -310,7 +310,7 @@ def test_a_search_that_waits_for_a_sample_alone_has_nothing_to_do_until_then(is_
     node, now = asked.node, 0.0
     for walker in sorted(node.searches.get(asked.number).walkers):
         elsewhere = (Contact("t", "t:1"),) if is_referred else ()
-        node.receive("s", Response(asked.number, Contact("s"), elsewhere=elsewhere, walker=walker), now)
+        node.receive("s", Response(asked.number, Contact("s"), referrals=elsewhere, walker=walker), now)
     while not asked.is_over:
         now = node.next_deadline()
         node.tick(now)
@@ -321,14 +321,14 @@ def test_a_search_that_waits_for_a_sample_alone_has_nothing_to_do_until_then(is_
 def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies():
     node = asker(t=True)
     node.connect(["t"])
-    number, outgoing = node.ask(5, 0.0, max_hits=10, enough=1)
+    number, outgoing = node.ask(5, 0.0, max_hits=10, sufficient_hits=1)
     assert any(
         envelope.to == "t" and envelope.message.walker == 0 for envelope in outgoing
     )  # it is asked directly, and is silent
     node.tick(node.next_deadline())
     first, second, *others = sorted(node.searches.get(number).walkers)
     node.receive("s", Response(number, Contact("s", "s:1"), (PeerHit(5),), walker=first), 0.25)
-    referral = Response(number, Contact("s"), elsewhere=(Contact("u", "u:1"),), walker=second)
+    referral = Response(number, Contact("s"), referrals=(Contact("u", "u:1"),), walker=second)
     node.receive("s", referral, 0.25)
     for walker in others:
         node.receive("s", Response(number, Contact("s"), walker=walker), 0.25)
@@ -340,7 +340,7 @@ def test_a_search_with_enough_hits_waits_for_a_sample_no_longer_than_for_replies
 
 
 def test_what_only_a_rejected_provider_had_is_not_enough():
-    search = Search(1, 5, max_hits=10, enough=2, now=0.0, timeout=10.0)
+    search = Search(1, 5, max_hits=10, sufficient_hits=2, now=0.0, timeout=10.0)
     for provider, items in (("liar", (5, 6)), ("honest", (6,))):
         hits = tuple(PeerHit(item) for item in items)
         search.add(Answer(Contact(provider), provider, Stage.WALKING, hits), items)

@@ -28,13 +28,18 @@ def shelves(copies: int = 3) -> dict[str, list[int]]:
 def test_a_walk_along_a_line_costs_its_hops_and_the_answers() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=1).ask("a", 5)
     assert (outcome.found_in_stage, outcome.provider) == (Stage.WALKING, "d")
-    assert (outcome.queries, outcome.responses, outcome.messages, outcome.path_length) == (3, 1, 4, 3)
-    assert outcome.fetches == 1 and outcome.issued == 3
+    assert (outcome.queries_received, outcome.responses_received, outcome.messages_received, outcome.path_length) == (
+        3,
+        1,
+        4,
+        3,
+    )
+    assert outcome.fetches == 1 and outcome.queries_sent == 3
 
 
 def test_walkers_go_on_after_the_first_answer_and_all_their_messages_count() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=3).ask("a", 5)
-    assert (outcome.queries, outcome.responses, outcome.messages) == (9, 3, 12)
+    assert (outcome.queries_received, outcome.responses_received, outcome.messages_received) == (9, 3, 12)
     assert outcome.path_length == 9  # in each round all three were sent on before the first arrived
 
 
@@ -47,18 +52,18 @@ def test_path_length_counts_what_was_issued_before_the_first_answer_was_given() 
         if "b" in first:
             turned = first.index("b")  # walkers before the first at b, in that round, went to c and were sent on
             assert outcome.path_length == 4 + 4 + turned
-            assert outcome.issued == 4 + 4 + first.count("c")
-    assert any((outcome.path_length or 0) < outcome.issued for outcome in outcomes)
+            assert outcome.queries_sent == 4 + 4 + first.count("c")
+    assert any((outcome.path_length or 0) < outcome.queries_sent for outcome in outcomes)
 
 
 def test_a_walk_that_finds_nothing_costs_every_step_of_every_walker() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=3, ttl=10).ask("a", 99)
-    assert (outcome.answered, outcome.found, outcome.path_length, outcome.messages) == (False, False, None, 30)
+    assert (outcome.answered, outcome.found, outcome.path_length, outcome.messages_received) == (False, False, None, 30)
 
 
 def test_what_is_at_home_costs_nothing() -> None:
     outcome = network(HAS, LINE).ask("d", 5)
-    assert (outcome.found_in_stage, outcome.messages, outcome.path_length, outcome.fetches) == (
+    assert (outcome.found_in_stage, outcome.messages_received, outcome.path_length, outcome.fetches) == (
         Stage.OWN_CONTENT,
         0,
         0,
@@ -70,7 +75,7 @@ def test_the_second_time_a_buddy_answers_and_the_third_its_index() -> None:
     net = network({**HAS, "d": [5, 6, 7]}, LINE)
     assert net.ask("a", 5).found_in_stage is Stage.WALKING
     second = net.ask("a", 6)
-    assert (second.found_in_stage, second.messages, second.path_length, second.found_by_index_or_buddy) == (
+    assert (second.found_in_stage, second.messages_received, second.path_length, second.found_by_index_or_buddy) == (
         Stage.BUDDIES,
         2,
         1,
@@ -78,27 +83,27 @@ def test_the_second_time_a_buddy_answers_and_the_third_its_index() -> None:
     )
     net.run(250.0)  # two checkpoints
     third = net.ask("a", 7)
-    assert (third.found_in_stage, third.messages, third.path_length, third.found_by_index_or_buddy) == (
+    assert (third.found_in_stage, third.messages_received, third.path_length, third.found_by_index_or_buddy) == (
         Stage.INDEXES,
         0,
         0,
         True,
     )
-    assert net.counts()["indexes_taken"] == 1
+    assert net.total_event_counts()["indexes_taken"] == 1
 
 
 def test_buddies_that_lack_it_are_part_of_the_cost_of_the_walk() -> None:
     net = network({**HAS, "c": [6]}, LINE, walkers=1)
     net.ask("a", 6)
     outcome = net.ask("a", 5)
-    assert (outcome.found_in_stage, outcome.queries, outcome.path_length) == (Stage.WALKING, 4, 4)
+    assert (outcome.found_in_stage, outcome.queries_received, outcome.path_length) == (Stage.WALKING, 4, 4)
 
 
 def test_a_flood_reaches_everybody_once_for_each_link() -> None:
     net = network(shelves(1), ring(NAMES), algorithm="flood", flood_ttl=12)
     outcome = net.ask("n0", 99)
     links = len(NAMES) * 4
-    assert outcome.queries == links - (len(NAMES) - 1)  # not back to where it came from
+    assert outcome.queries_received == links - (len(NAMES) - 1)  # not back to where it came from
     assert net.ask("n0", 12).provider == "n12"
 
 
@@ -107,7 +112,7 @@ def test_an_index_at_a_receiver_ends_the_walk_before_the_provider() -> None:
     net.ask("c", 99)
     net.run(150.0)
     outcome = net.ask("a", 5)
-    assert (outcome.provider, outcome.queries, outcome.path_length) == ("d", 2, 2)  # c holds the index of d
+    assert (outcome.provider, outcome.queries_received, outcome.path_length) == ("d", 2, 2)  # c holds the index of d
     assert net.ask("c", 5).found_in_stage is Stage.INDEXES
 
 
@@ -121,9 +126,9 @@ def test_who_never_asks_holds_no_index_of_a_neighbour() -> None:
 
 def test_a_response_straight_to_the_asker_saves_the_way_back() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=3).ask("a", 5)
-    assert (outcome.responses, outcome.return_hops) == (3, 3 * 2)  # three hops back instead of one
+    assert (outcome.responses_received, outcome.return_hops) == (3, 3 * 2)  # three hops back instead of one
     flooded = network(HAS, LINE, algorithm="flood").ask("a", 5)
-    assert (flooded.messages, flooded.return_hops) == (4, 2)
+    assert (flooded.messages_received, flooded.return_hops) == (4, 2)
     net = network({**HAS, "d": [5, 6]}, LINE)
     assert (net.ask("a", 5).return_hops, net.ask("a", 6).return_hops) == (4, 0)  # a buddy is asked directly
 
@@ -165,7 +170,7 @@ def test_buddynet_learns_and_costs_less_than_the_walk() -> None:
         for number in range(120):
             net.run(number * 5.0)
             outcomes.append(net.ask(f"n{chance.randrange(4)}", 12 + chance.randrange(4)))
-        costs[algorithm] = sum(outcome.messages for outcome in outcomes[60:])
+        costs[algorithm] = sum(outcome.messages_received for outcome in outcomes[60:])
     assert costs["buddynet"] < costs["interest-shortcuts"] < costs["random-walk"]
 
 
@@ -188,7 +193,7 @@ def test_searches_may_overlap() -> None:
     net.run(10.0)
     outcomes = [net.outcome(number) for number in numbers]
     assert all(outcome.found for outcome in outcomes)
-    assert sum(outcome.queries for outcome in outcomes) <= net.counts()["received"]
+    assert sum(outcome.queries_received for outcome in outcomes) <= net.total_event_counts()["received"]
 
 
 # What a search outlives

@@ -173,7 +173,7 @@ def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
     asker.buddies.answered(Contact("m", "m:1"))
     number, _ = asker.ask(5, 0.0)
     asker.buddies.answered(Contact("b", "b:1"))
-    (envelope,) = asker.receive("m", Response(number, Contact("m"), elsewhere=(Contact("b", "evil:9"),)), 0.1)
+    (envelope,) = asker.receive("m", Response(number, Contact("m"), referrals=(Contact("b", "evil:9"),)), 0.1)
     assert (envelope.to, envelope.address) == ("b", "b:1")
 
 
@@ -202,7 +202,7 @@ def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> No
     asker.receive("b", Response(number, Contact("b"), (PeerHit(5),)), 0.1)
     asker.tick(0.3)
     assert asker.stage(number) is Stage.DONE
-    assert asker.receive("c", Response(number, Contact("c"), elsewhere=(Contact("x", "x:1"),)), 0.4) == []
+    assert asker.receive("c", Response(number, Contact("c"), referrals=(Contact("x", "x:1"),)), 0.4) == []
 
 
 # Who answers
@@ -231,7 +231,7 @@ def test_what_several_have_counts_once() -> None:
     for name in "bcd":
         asker.buddies.answered(Contact(name))
     asker.connect(["x"])
-    number, _ = asker.ask(5, 0.0, max_hits=10, enough=2)
+    number, _ = asker.ask(5, 0.0, max_hits=10, sufficient_hits=2)
     for name in "bcd":
         asker.receive(name, Response(number, Contact(name), (PeerHit(5),) * 10), 0.1)
     assert asker.stage(number) is Stage.WALKING
@@ -240,7 +240,7 @@ def test_what_several_have_counts_once() -> None:
 def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     asker = friend("a")
     asker.buddies.answered(Contact("s"))
-    number, _ = asker.ask(5, 0.0, max_hits=10, enough=1)
+    number, _ = asker.ask(5, 0.0, max_hits=10, sufficient_hits=1)
     asker.receive("s", Response(number, Contact("s"), (PeerHit(6), PeerHit(7))), 0.1)
     search = asker.answers(number)
     assert search is not None and search.found_in_stage is None and search.asked == {"s": ReplyStatus.ANSWERED}
@@ -267,7 +267,7 @@ def choosy() -> Node:
 def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_search_goes_on() -> None:
     asker = choosy()
     for turn in range(30):
-        number, _ = asker.ask(5, float(turn), max_hits=10, enough=1)
+        number, _ = asker.ask(5, float(turn), max_hits=10, sufficient_hits=1)
         asker.receive("b", Response(number, Contact("b"), (PeerHit(105), PeerHit(205))), float(turn))
     search = asker.answers(number)
     assert search is not None and search.stage is Stage.WALKING
@@ -290,7 +290,7 @@ def test_hits_that_are_no_answers_are_counted() -> None:
 def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
     asker = friend("a", probation=1)
     asker.connect(["m"])
-    number, outgoing = asker.ask(5, 0.0, max_hits=10, enough=10)
+    number, outgoing = asker.ask(5, 0.0, max_hits=10, sufficient_hits=10)
     fetches = []
     for each in _walkers(outgoing):
         fetches += asker.receive("m", Response(number, Contact("m"), (PeerHit(5),), walker=each), 0.1)

@@ -16,7 +16,7 @@ from lycosa_peers.addresses import Endpoint, address_group, endpoint_argument, j
 from lycosa_peers.dialer import Purpose
 from lycosa_peers.identity import Identity
 from lycosa_peers.messages import (
-    MAX_UNSOLICITED_BYTES,
+    MAX_SMALL_PAYLOAD_BYTES,
     Contact,
     Declined,
     Fetched,
@@ -50,7 +50,7 @@ def test_frames_come_whole_however_they_are_cut(payloads, step):
     frames, got = FrameReader(), []
     for start in range(0, len(data), step):
         frames.feed(data[start : start + step])
-        while (frame := frames.pop(MAX_UNSOLICITED_BYTES)) is not None:
+        while (frame := frames.pop(MAX_SMALL_PAYLOAD_BYTES)) is not None:
             got.append(frame)
     assert got == payloads
     assert not frames.buffered_bytes and not frames.has_frame
@@ -126,7 +126,7 @@ def test_a_frame_without_end_is_hung_up_on(folder, monkeypatch):
     assert against(folder, play)["closed: a frame without end"] == 1
 
 
-@pytest.mark.parametrize("length", [MAX_UNSOLICITED_BYTES + 1, (1 << 32) - 1])
+@pytest.mark.parametrize("length", [MAX_SMALL_PAYLOAD_BYTES + 1, (1 << 32) - 1])
 def test_an_oversized_frame_is_hung_up_on(folder, length):
     async def play(peer, endpoint):
         caller = Caller()
@@ -405,12 +405,12 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.runner.send_all(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
-        number, outgoing = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, enough=1)
+        number, outgoing = peer.node.ask("unheard", asyncio.get_running_loop().time(), max_hits=1, sufficient_hits=1)
         peer.runner.send_all(outgoing)
         channels_to_it[0].send(encode(Declined("query", number)))
-        channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_UNSOLICITED_BYTES))))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_SMALL_PAYLOAD_BYTES))))
         assert await until(lambda: peer.node.counts["index_malformed"] == 1)  # it came, and is none
-        channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_UNSOLICITED_BYTES))))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * MAX_SMALL_PAYLOAD_BYTES))))
         assert await until(lambda: peer.wire.counts["closed: a frame too long"] == 1)
         await caller.wire.close()
         return True

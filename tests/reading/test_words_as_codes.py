@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lycosa.reading import page_of_text
-from lycosa.reading.terms import Stem
+from lycosa.reading.terms import StemmingOption
 from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import _powers, codes_of, folded
@@ -18,7 +18,7 @@ TEXT = st.text(max_size=300) | st.text(alphabet="абвеинослых aeénrst
 @pytest.mark.slow
 @given(TEXT, st.booleans() | st.just("porter"), LANGUAGES)
 @example("The spider's 12 webs \u2014 \u00a9 2024, \u4f60\u597d\u4e16\u754c a1 1st", False, "en")
-def test_codes_say_what_tokens_and_terms_say(text: str, stem: Stem, language: str) -> None:
+def test_codes_say_what_tokens_and_terms_say(text: str, stem: StemmingOption, language: str) -> None:
     words = FoldedWords(folded(text), stem=stem, language=language)
     assert np.array_equal(words.codes, codes_of(words.tokens))
     assert words.length == len(words.tokens)

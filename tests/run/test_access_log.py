@@ -9,8 +9,8 @@ import pytest
 from crawling import done
 from lycosa.logs import AccessLog
 from lycosa.recipe import Logs
-from lycosa.run.access_log import LogReference, OpenLog, log_of_run, open_log
-from lycosa.run.guides import Guide, layers
+from lycosa.run.access_log import LogReference, OpenAccessLog, access_log_of_recipe, access_log_of_run
+from lycosa.run.guides import Guide, nested_strategies
 from lycosa.strategies import Adaptive, BestFirst, Collaborative, Combined, Guided, Mapped
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -26,33 +26,33 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "readers.log"
 
 
-def an_open_log() -> OpenLog:
-    return OpenLog(LogReference("", None, 1, ""), AccessLog.of([("a", Url("http://a.example/"), 1.0)]))
+def an_open_log() -> OpenAccessLog:
+    return OpenAccessLog(LogReference("", None, 1, ""), AccessLog.of([("a", Url("http://a.example/"), 1.0)]))
 
 
 def test_a_strategy_gets_readers_as_one_more_factor_unless_it_goes_by_them_itself() -> None:
     guided = an_open_log().wrap(Mapped(Adaptive()))
-    assert [type(layer) for layer in layers(guided)] == [Guided, Mapped, Adaptive]
+    assert [type(layer) for layer in nested_strategies(guided)] == [Guided, Mapped, Adaptive]
     for strategy in (Collaborative(), Combined(), Mapped(Collaborative()), Guided(BestFirst())):
         assert an_open_log().wrap(strategy) is strategy
 
 
 def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
-    first = open_log(Logs("readers.log"), log.parent)
+    first = access_log_of_recipe(Logs("readers.log"), log.parent)
     assert first is not None
     said = msgspec.to_builtins(first.reference)
-    again = log_of_run(said, "collaborative", folder=log.parent)
+    again = access_log_of_run(said, "collaborative", folder=log.parent)
     assert again is not None and again.reference == first.reference
-    assert again.access_log.accesses == first.access_log.accesses > 0
+    assert again.access_log.access_count == first.access_log.access_count > 0
     (log.parent / "more").write_text(SQUID.format(9, 9))
     done("logs", "import", log.parent / "more", "--into", log)
     with pytest.raises(UsageError, match="has changed since"):
-        log_of_run(said, "collaborative", folder=log.parent)
+        access_log_of_run(said, "collaborative", folder=log.parent)
 
 
 def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> None:
     logs = [Logs("readers.log", half_life, least) for half_life, least in ((None, 1), (3.0, 1), (None, 2))]
-    named = {open_log(each, log.parent).reference for each in logs}  # type: ignore[union-attr]
+    named = {access_log_of_recipe(each, log.parent).reference for each in logs}  # type: ignore[union-attr]
     assert len(named) == 3
 
 
@@ -67,7 +67,7 @@ def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> N
 )
 def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy: str, complaint: str) -> None:
     messages: list[str] = []
-    beside = Guide("access log", find=partial(log_of_run, folder=Path("bees")), notify=messages.append)
+    beside = Guide("access log", find=partial(access_log_of_run, folder=Path("bees")), notify=messages.append)
     beside.activate(said, strategy)
     assert beside.reference is beside.active is None
     assert len(messages) == 1 and complaint in messages[0]
@@ -78,10 +78,10 @@ def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy:
 def test_the_command_for_a_missing_log_makes_it_where_it_is_missing(tmp_path: Path) -> None:
     missing = tmp_path / "my logs" / "readers.log"
     with pytest.raises(UsageError) as raised:
-        open_log(Logs("my logs/readers.log"), tmp_path)
+        access_log_of_recipe(Logs("my logs/readers.log"), tmp_path)
     assert str(raised.value).endswith(f"--into '{missing}'")
 
 
 def test_no_log_is_named_by_a_recipe_that_has_none(tmp_path: Path) -> None:
-    assert open_log(Logs(), tmp_path) is None
-    assert log_of_run(None, "adaptive", folder=Path("bees")) is None
+    assert access_log_of_recipe(Logs(), tmp_path) is None
+    assert access_log_of_run(None, "adaptive", folder=Path("bees")) is None

@@ -76,7 +76,7 @@ def test_hosts_that_asked_for_a_long_rest_have_it_over_runs(crawled: Path) -> No
         session.frontier.hold("slow.example", NOW + 60)
         session.frontier.hold("quick.example", NOW + 5)
     with opened(crawled) as session:
-        assert session.frontier.holds(NOW) == {"slow.example": NOW + 60}
+        assert session.frontier.resting_beyond(NOW) == {"slow.example": NOW + 60}
 
 
 def test_utility_that_makes_no_sense_is_as_usual(crawled: Path) -> None:

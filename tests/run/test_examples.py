@@ -71,7 +71,7 @@ def test_of_an_example_that_leads_to_another_it_is_told_where(folder: Path) -> N
 def test_a_host_that_was_asked_for_an_example_has_its_rest_before_the_crawl(folder: Path) -> None:
     with opened(folder) as session:
         fetched(session)
-        held = session.frontier.holds(NOW)
+        held = session.frontier.resting_beyond(NOW)
         assert held.keys() == {"bees.example", "wax.test", "sea.test"}
         assert all(until <= session.clock.now() + 2 for until in held.values())
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from msgspec import Struct
 
-from lycosa.run.guides import Guide, layers
+from lycosa.run.guides import Guide, nested_strategies
 from lycosa.strategies import BestFirst, Guided, Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -57,7 +57,7 @@ def test_what_was_prepared_is_used_by_the_run_that_refers_to_it(guide: Guide[Com
     assert guide.active is None, "the run has not begun"
     guide.activate(reference, "best-first")
     assert guide.active is compass and guide.reference == reference
-    assert [type(layer) for layer in layers(guide.wrap(BestFirst()))] == [Mapped, BestFirst]
+    assert [type(layer) for layer in nested_strategies(guide.wrap(BestFirst()))] == [Mapped, BestFirst]
 
 
 def test_what_another_run_refers_to_is_found_again(guide: Guide[Compass]) -> None:
@@ -82,4 +82,4 @@ def test_what_is_lost_is_told_and_gone_without(guide: Guide[Compass], messages: 
 
 
 def test_layers_are_named_from_the_outermost_to_the_strategy_itself() -> None:
-    assert [type(layer) for layer in layers(Guided(Mapped(BestFirst())))] == [Guided, Mapped, BestFirst]
+    assert [type(layer) for layer in nested_strategies(Guided(Mapped(BestFirst())))] == [Guided, Mapped, BestFirst]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from crawling import collection, done
 from lycosa.recipe import DEFAULT_STRATEGY
-from lycosa.run.guides import layers
+from lycosa.run.guides import nested_strategies
 from lycosa.vocabulary.records import JsonValue
 from sessions import crawl, opened, set_state, states
 from worlds import TOPICAL
@@ -78,7 +78,7 @@ def test_what_was_learnt_comes_back_without_the_map_or_log_that_was_lost(tmp_pat
     messages: list[str] = []
     with opened(folder, notify=messages.append) as session:
         catalog, state = session.collection.catalog, session.state
-        wrapped = [type(layer).__name__ for layer in layers(state.loop.strategy)]
+        wrapped = [type(layer).__name__ for layer in nested_strategies(state.loop.strategy)]
         saved = catalog.get_state("strategy_state")
         kept = state.loop.strategy.state()
     assert ("Mapped" in wrapped, "Guided" in wrapped) == ("map" not in lost, "log" not in lost)

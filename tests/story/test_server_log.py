@@ -113,11 +113,11 @@ def test_an_import_killed_midway_counts_once_when_done_again(tmp_path):
     wait_until(lambda: log.exists() and imports_in(log) >= 1)  # the first file is in, the second under way
     kill(process)
     assert imports_in(log) == 1
-    assert open_access_log(log).accesses == 1
+    assert open_access_log(log).access_count == 1
     said = done(*command)
     assert "first: already imported" in said.out
     assert imports_in(log) == 2
-    assert open_access_log(log).accesses == 150_001
+    assert open_access_log(log).access_count == 150_001
 
 
 def imports_in(log: Path) -> int:

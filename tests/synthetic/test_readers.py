@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa_lab.worlds.synthetic.readers import DAY, reader_interests
+from lycosa_lab.worlds.synthetic.readers import DAY, user_interests
 from synthetic.small_worlds import small
 
 
@@ -29,7 +29,7 @@ def test_a_longer_log_begins_with_the_shorter_one() -> None:
 def test_readers_read_what_they_like_far_more_often_than_by_chance() -> None:
     world = small()
     accesses = list(world.accesses(users=80, days=4.0, seed=5))
-    liked = {user: {world.topics[topic] for topic in reader_interests(user, topics=8, seed=5)} for user in range(80)}
+    liked = {user: {world.topics[topic] for topic in user_interests(user, topic_count=8, seed=5)} for user in range(80)}
     on_interest = np.mean([world.topic(access.url) in liked[access.user] for access in accesses])
     by_chance = np.mean([len(liked[access.user]) / 8 for access in accesses])
     assert by_chance + 0.3 < on_interest < 0.98
@@ -60,5 +60,5 @@ def test_a_later_world_has_readers_too() -> None:
 
 def test_readers_are_asked_for_sensibly() -> None:
     for users, days in ((0, 1.0), (3, 0.0), (3, float("nan"))):
-        with pytest.raises(UsageError, match="readers are"):
+        with pytest.raises(UsageError, match="at least 1 user"):
             small().accesses(users=users, days=days, seed=1)

@@ -18,7 +18,7 @@ from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.crawl import ALLOW_PRIVATE_HINT, NOTHING_LEFT, Status
 from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.explanation import explain_no_pages
-from lycosa.run.guides import layers
+from lycosa.run.guides import nested_strategies
 from lycosa.run.live import Visits
 from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.review import sample_result
@@ -53,7 +53,7 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
             and (status.fetch_counts.fetches or not len(session.frontier))
         ):
             why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        hosts_on_hold = session.frontier.holds(session.clock.now() + MIN_REPORTED_HOLD)
+        hosts_on_hold = session.frontier.resting_beyond(session.clock.now() + MIN_REPORTED_HOLD)
         if not status.pages and not status.is_interrupted and hosts_on_hold:
             why_no_page = why_no_page or _holds_in_words(hosts_on_hold, session.clock.now())
         if status.pages == pages_before > 0 and not status.is_interrupted:
@@ -229,7 +229,7 @@ def _progress_scores(
     strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
 ) -> ProgressScores:
     """The current weights of a strategy that combines relevance and standing, and its reasons for a visit."""
-    *_, strategy = layers(strategy)  # the innermost one, which a guide (a map or an access log) may wrap
+    *_, strategy = nested_strategies(strategy)  # the innermost one, which a guide (a map or an access log) may wrap
     if getattr(strategy, "alpha", None) is None:  # its weight of relevance against standing; others have none
         return ProgressScores(mean_standing, is_estimate=is_estimate)
     recent_relevance = getattr(strategy, "recent_relevance", None)

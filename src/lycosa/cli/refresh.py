@@ -77,7 +77,7 @@ class _RefreshProgress:
         self._errors += is_error(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         if not self._progress.shows_stats:
             return
-        hosts_on_hold = len(self._frontier.holds(self._clock.now() + MIN_REPORTED_HOLD))
+        hosts_on_hold = len(self._frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD))
         fetches, counts = self._fetch_counts.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         returned, not_sent = counts[Change.RETURNED], self._fetch_counts.not_sent

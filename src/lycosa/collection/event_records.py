@@ -30,6 +30,7 @@ from lycosa.vocabulary.records import (
     Outcome,
     PastFetch,
     Score,
+    Seconds,
     Timestamp,
     Url,
     Visit,
@@ -60,7 +61,7 @@ class FetchMetadata(Struct, frozen=True, omit_defaults=True):
     outcome: Outcome
     at: Timestamp
     url: Annotated[str, Meta(pattern=r"^(https?://[^/\s]|$)")] = ""  # if it differs from the candidate's
-    elapsed: Score = 0.0  # seconds
+    elapsed: Seconds = 0.0
     location: CheckedUrl | None = None  # the target of a redirect
     host_not_before: Timestamp | None = None  # no request to the host before this time
     detail: str = ""  # what went wrong, for people
@@ -88,7 +89,7 @@ class VisitMetadata(Struct, frozen=True, omit_defaults=True, tag_field="lycosa",
     known: PastFetch | None = None  # of a page fetched again, as the next two: the version it was compared with
     change: Change | None = None
     new_links: tuple[CheckedUrl, ...] = ()  # link targets that are not in the previous version
-    is_copy: bool = False  # an earlier page has the same text word for word
+    is_copy: bool = False  # its text is that of an earlier page, word for word, and its links are not followed
 
 
 class AttemptMetadata(Struct, frozen=True, tag_field="lycosa", tag="attempt"):

@@ -607,8 +607,8 @@ class Queries:
         )
 
     def passed_over(self) -> dict[str, int]:
-        """By registered domain, the number of requests that others had, though it had a better URL: it was over its
-        share."""
+        """By registered domain, the number of requests to others while it had a better URL, as it was over its share;
+        several domains may be passed over for one request."""
         return self.get_state(PASSED_OVER_KEY, dict[str, Count]) or {}
 
     def _site_skips(self) -> dict[str, int]:
@@ -656,5 +656,5 @@ class Queries:
         """The value of a key of the table `state`, None if there is none; converted to `value_type` if given."""
         with self._errors():
             (found,) = next(self._rows(tuple[str], "SELECT value FROM state WHERE key = ?", key), (None,))
-            value = None if found is None else from_json(found)
+            value = None if found is None else from_json(found, what=f"the state {key!r}")
             return value if value_type is None or value is None else _checked(value, value_type)

@@ -10,14 +10,25 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from lycosa.vocabulary.records import CheckedUrl, Count, Host, JsonValue, Outcome, PastFetch, Score, Timestamp, Url
+from lycosa.vocabulary.records import (
+    CheckedUrl,
+    Count,
+    Host,
+    JsonValue,
+    Outcome,
+    PastFetch,
+    Score,
+    Seconds,
+    Timestamp,
+    Url,
+)
 
 from .errors import DamagedRowError
 from .events import RecordLocation
 
 ExportRow = dict[str, Any]  # a page of an export: values by column
 
-PLACE_COLUMNS = ("file", "place", "length")  # of a field `place`
+PLACE_COLUMNS = ("file", "place", "length")  # of a field `place`; the column `place` is only the offset in the file
 R = TypeVar("R", bound=Struct)
 Number = Annotated[int, Meta(ge=1)]
 Status = Annotated[int, Meta(ge=0, le=999)]
@@ -50,7 +61,7 @@ class PageRow(Struct, frozen=True, gc=False):
     bytes: Count  # of the body as sent
     depth: Count  # links from a seed
     found_on: CheckedUrl | None  # None for seeds
-    priority: Score  # when it was first fetched
+    priority: Score  # by which it was first fetched
     because: Mapping[str, JsonValue]  # the parts of the priority
     anchor: str  # of the link on `found_on`
     duplicate_of: CheckedUrl | None  # an earlier page with nearly the same text
@@ -63,8 +74,8 @@ class PageRow(Struct, frozen=True, gc=False):
     looked_at: Timestamp  # last request
     vanished_at: Timestamp | None  # when it was found to be gone; None while it exists
     vanished_why: str
-    is_copy: bool  # its text is identical to that of `duplicate_of`
-    links_beyond: Count  # links beyond the limit, which were not read
+    is_copy: bool  # its text is that of an earlier page, word for word, and its links are not followed
+    links_beyond: Count  # links beyond the limit per page (`max_links`), which were not read
     needs_script: bool  # hardly any text or links, but scripts
 
     @property
@@ -73,7 +84,7 @@ class PageRow(Struct, frozen=True, gc=False):
 
     @property
     def past(self) -> PastFetch:
-        """The data for a conditional request."""
+        """The latest fetch that returned this version, for a conditional request."""
         return PastFetch(self.url, self.at, Outcome.OK, self.status, self.digest, self.etag, self.last_modified)
 
 
@@ -84,7 +95,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     at: Timestamp
     outcome: Outcome
     status: Status | None
-    elapsed: Score  # seconds
+    elapsed: Seconds
     detail: str  # what went wrong, for people
     digest: int  # 64-bit hash of the words of the page; 0 without one
     settled: bool  # False if another attempt follows
@@ -118,7 +129,7 @@ class RefreshState(Struct, frozen=True, gc=False):
 
 
 class ShortPageRow(Struct, frozen=True, gc=False):
-    """The columns of a page by which search results are sorted and filtered."""
+    """A few columns of a page, by which search results are sorted and filtered."""
 
     number: Number
     url: CheckedUrl
@@ -144,8 +155,8 @@ class Freshness(Struct, frozen=True):
     looked_again: int  # pages fetched again
     changed: int  # pages that were found changed at least once
     vanished: int  # pages that no longer exist
-    oldest_look: Timestamp | None  # the earliest of the last fetches of the existing pages
-    latest_look: Timestamp | None  # the latest fetch of all pages
+    oldest_look: Timestamp | None  # the earliest of the last fetches of the pages that exist
+    latest_look: Timestamp | None  # the latest fetch of any page, vanished ones included
 
 
 class InLinkRow(Struct, frozen=True, gc=False):
@@ -158,17 +169,17 @@ class InLinkRow(Struct, frozen=True, gc=False):
 
 
 class VisitRow(Struct, frozen=True, gc=False):
-    """A visit, reduced to its links."""
+    """A visit, reduced to the links that may be followed."""
 
     url: CheckedUrl
     outcome: Outcome
     relevance: Score | None  # None without a page
-    priority: Score | None  # when it was fetched; None without a page
-    links: tuple[CheckedUrl, ...]
+    priority: Score | None  # by which it was fetched; None without a page
+    links: tuple[CheckedUrl, ...]  # those that may be followed: without nofollow links, and none of a copy
 
 
 class SkipRow(Struct, frozen=True, gc=False):
-    """A URL that was never fetched, and why."""
+    """A URL that was skipped and has not been fetched since, and why."""
 
     url: CheckedUrl
     reason: str
@@ -187,7 +198,7 @@ class ExampleRow(Struct, frozen=True, gc=False):
 
 
 class RunRow(Struct, frozen=True, gc=False):
-    """A crawl run, from its first page on."""
+    """A run: a crawl, or a refresh of the collection."""
 
     at: Timestamp
     strategy: str
@@ -196,7 +207,7 @@ class RunRow(Struct, frozen=True, gc=False):
     first_page: Count  # number of the first page that the run may store
     stopped_at: Timestamp | None
     stop_reason: str | None
-    refresh: JsonValue = None  # of a refresh: policy, budget and the share of it for new pages
+    refresh: JsonValue = None  # of a refresh: policy, budget and the share of it for new pages; None for a crawl
 
 
 class Omissions(Struct, frozen=True):
@@ -204,16 +215,18 @@ class Omissions(Struct, frozen=True):
 
     left_out: dict[str, int]  # pages that were parsed but not kept, by reason (str of a LeftOut)
     unexplained: int  # such pages of an older version, which did not record the reason
-    near_duplicates: int  # stored pages that are near-duplicates; copies are not counted
-    copies: int  # stored pages whose links were not followed
+    near_duplicates: int  # stored pages with nearly or exactly the text of another, whose links are followed
+    copies: int  # stored pages with exactly the text of another, whose links are not followed
     truncated: dict[str, int]  # truncated pages, by cause: length or time
     pages_of_many_links: int  # pages with more links than are read
     links_beyond: Count  # their links that were not read
     needs_script: int  # pages with hardly any text or links, but scripts
     other_types: dict[str, int]  # not HTML, by the detail of the fetch
     forbidden: int  # by robots.txt
-    skipped: dict[str, int]  # links that were never fetched, by reason without its detail
-    passed_over: dict[str, int] = {}  # by registered domain, requests that others had, as it was over its share
+    skipped: dict[str, int]  # links that were skipped and not fetched since, by reason without its detail
+    # By registered domain over its share: requests to others while it had a better URL. Several may be passed over for
+    # one request.
+    passed_over: dict[str, int] = {}
 
 
 class Totals(NamedTuple):
@@ -280,20 +293,26 @@ class RowReader(Generic[R]):
             file, offset, length = values[self._place : self._place + 3]
             values[self._place : self._place + 3] = [None if file is None else (file, offset, length)]
         by_field = dict(zip(self._fields, values, strict=True))
+        damaged = "a row"
         try:
             for field, function in self._conversions:
+                damaged = f"the column {field} of a row"
                 by_field[field] = function(by_field[field])
+            damaged = "a row"
             return msgspec.convert(by_field, self._row_type)
-        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
-            raise DamagedRowError(f"a row is damaged: {error}"[:200]) from None
+        except (DamagedRowError, msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+            raise DamagedRowError(f"{damaged} is damaged: {error}"[:200]) from None
 
 
-def from_json(text: str) -> JsonValue:
-    """The value of a JSON column; raises DamagedRowError if it is not JSON."""
+def from_json(text: str, *, what: str = "the value") -> JsonValue:
+    """The value of a JSON column; raises DamagedRowError if it is not JSON.
+
+    what: names the column or the like, for the message.
+    """
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
-        raise DamagedRowError(f"it is not JSON: {error}"[:200]) from None
+        raise DamagedRowError(f"{what} is not JSON: {error}"[:200]) from None
 
 
 def unsigned(number: int) -> int:
@@ -306,9 +325,10 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
+_LOOKED_AT = {"looked_at": "coalesce(looked_at, at)"}  # the column is NULL until a page is fetched again
 read_page = RowReader(
     PageRow,
-    {"looked_at": "coalesce(looked_at, at)"},
+    _LOOKED_AT,
     {"digest": unsigned, "fingerprint": unsigned, "because": from_json, "is_copy": bool, "needs_script": bool},
 )
 read_fetch = RowReader(FetchRow, convert={"outcome": Outcome, "digest": unsigned, "settled": bool})
@@ -323,7 +343,7 @@ read_run = RowReader(
     },
 )
 read_skip = RowReader(SkipRow)
-read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
+read_refresh_state = RowReader(RefreshState, _LOOKED_AT)
 read_short_page = RowReader(ShortPageRow)
 read_change = RowReader(ChangeRow, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
 read_in_link = RowReader(

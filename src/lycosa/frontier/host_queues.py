@@ -4,6 +4,9 @@ A waiting URL is an entry: its rank is minus its priority, and its order the num
 may be requested, busy while a request to it is in flight, and resting until its delay or its hold, a time before which
 it gets no request, is over. It is suspended while its site may have used up its quota of pages, parked while a limit
 that it shares with other hosts has no free slot, and dormant while all its entries are spilled, that is, not in memory.
+
+A host is listed as an item of a heap (a listing), by its best entry or by a time. Its spilled entries are in a list on
+disk, which has a number.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +21,8 @@ from .shared_limits import HostPace, SharedLimit, SiteShares
 from .spilled import QueueEntry, SpilledEntries
 
 _FREE_WAIT = 0.1  # seconds of waiting that cost nothing
+_MIN_EXPECTED_WAIT = 0.05  # seconds until a request that has just begun is expected to end
+_MIN_RETRY_SPACING = 0.1  # seconds between the retries of redirect requests to one host
 _MAX_UNAVAILABLE_CONSIDERED = 8  # busy or resting hosts, best first, that `pop` may wait for
 _MAX_LISTINGS = 1_000  # plus four per host with a queue; beyond that, outdated ones are dropped
 _MAX_SLOT_OFFERS = 16  # hosts tried for a free slot of one limit while another limit is full
@@ -68,9 +73,10 @@ class HostQueues:
     An unavailable host (busy or resting) may have a better URL than the idle hosts. `pop` waits for it if, where w is
     the number of seconds until it is expected to be idle,
 
-        w <= patience  and  its priority > the best idle priority + slack * max(0, w - 0.1).
+        w <= patience  and  its priority > the best idle priority + wait_cost * max(0, w - 0.1).
 
-    Boosts do not count there: boosted URLs are first among those of idle hosts, and do not hold up others.
+    Boosts do not count there: boosted URLs are first among those of idle hosts, and do not hold up others. With an
+    infinite `wait_cost`, `pop` never waits.
 
     Hosts on one address, or of one registered domain, share the slots of a `SharedLimit`: a request takes a slot, which
     then rests for the delay. So do those in one IPv6 network, which has `_NETWORK_SHARE` times as many. An idle host
@@ -78,7 +84,7 @@ class HostQueues:
 
     The hosts of a registered domain that is over its share of the latest requests (`SiteShares`) come behind others:
     one of them is next, or waited for, only if no other host is idle, or if its priority is more than fifty times as
-    high as theirs.
+    high as theirs. With an infinite `wait_cost` priorities only define an order, and only the former counts.
 
     If entries may be spilled, a host whose entries are all spilled is dormant: it has no queue, and is compared with
     idle hosts by its best entry. Of every queue, the best entries are in memory, so that spilling does not change the
@@ -86,7 +92,8 @@ class HostQueues:
 
     delay: seconds that a host rests after a request.
     is_current: whether an entry is still valid, neither re-ranked nor settled since.
-    per_address: slots of one address, and of one registered domain; None for no limit.
+    per_address: slots of one address, of one registered domain, and an eighth of those of an IPv6 network; None for no
+        limit.
     shares: which registered domains are over their share; None if they have no limit.
     slow_slots: slots of all slow hosts together; None for no limit.
     spilled: the entries that are not in memory; None if all are.
@@ -105,19 +112,19 @@ class HostQueues:
         spilled: SpilledEntries | None = None,
         read_back: Callable[[list[int]], list[QueueEntry]] = lambda orders: [],
     ):
-        self.slack = inf  # priority that a second of waiting costs: see above; inf never waits
+        self.wait_cost = inf  # priority that a second of waiting costs, see above
         self._spilled = spilled
         self._read_back = read_back
         self._per_address = per_address
         self._limits: dict[str, SharedLimit] = {}
         self._address_of: dict[Host, str] = {}
-        self._resting_slots: list[tuple[float, int, SharedLimit]] = []  # heap: end of rest, `_rest_count`, limit
-        self._rest_count = 0  # breaks ties among slots that rest until the same time
+        self._resting_slots: list[tuple[float, int, SharedLimit]] = []  # heap: end of rest, tie-breaker, limit
+        self._resting_slot_number = 0  # the tie-breaker of the latest one
         self._parked_count = 0  # hosts in the heaps of all limits
         self._shares = shares
         self._pace = HostPace()
         self._slow_limit = None if slow_slots is None else SharedLimit("slow hosts", slow_slots)
-        self._retry_at: dict[Host, float] = {}  # the latest time that `acquire` returned for a host
+        self._retry_at: dict[Host, float] = {}  # the latest time that was returned for a host by `acquire_or_retry_at`
         self._delay = delay
         self._patience = patience
         self._is_current = is_current
@@ -131,7 +138,7 @@ class HostQueues:
         # not updated when its host changes; outdated ones are dropped when popped, or when there are many.
         self._idle: list[_Listing] = []
         self._behind: dict[str, list[_Listing]] = {}  # idle hosts by registered domain that are or were over a share
-        self._next = self._idle  # the heap that has the best idle host at its top
+        self._best_heap = self._idle  # of the idle hosts: the one whose top is the best
         self._unavailable: list[_Listing] = []
         self._resting: list[tuple[float, Host]] = []  # the end of the rest, and the host
         self._leaving: list[tuple[float, Host]] = []  # resting, with an empty queue: forgotten when their rest is over
@@ -165,7 +172,11 @@ class HostQueues:
 
     def spill_down_to(self, count: int) -> Iterator[QueueEntry]:
         """Spills all but the best entries of each host, then all entries of idle hosts, worst first, until about
-        `count` are left in memory; yields each entry, which must be current before and is not afterwards."""
+        `count` are left in memory.
+
+        Yields each spilled entry, for the caller to make it no longer current (`is_current`) before the next. It must
+        be run to its end, as only then the listings are those of what is left.
+        """
         spilled = self._spilled
         assert spilled is not None
         in_memory, kept_per_host = 0, max(_MIN_IN_MEMORY, count // (2 * len(self._queues) + 1))
@@ -210,11 +221,11 @@ class HostQueues:
         if host is None:
             return None
         queue = self._queues[host]
-        if self.slack < inf:
+        if self.wait_cost < inf:
             self._patient_until = self._wait_for_better(queue.entries[0], now)
             if self._patient_until is not None:
                 return None
-        self._count_share(host, heappop(self._next))
+        self._count_request(host, heappop(self._best_heap))
         entry = heappop(queue.entries)
         self._occupy(host, queue, now)
         return entry
@@ -224,7 +235,7 @@ class HostQueues:
         self._end_rests(now)
         self._occupy(host, self._queues.get(host) or self._add_queue(host), now)
 
-    def acquire(self, host: Host, now: float) -> float | None:
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
         """Makes a host busy until `release`, for a redirect request; if it is not free, returns when to retry.
 
         Callers that must wait get successive times, so that they do not all retry at once.
@@ -237,7 +248,7 @@ class HostQueues:
             return None
         if not queue.busy:
             self._list(host, queue)
-        spacing = max(self._delay, _FREE_WAIT)
+        spacing = max(self._delay, _MIN_RETRY_SPACING)
         retry_at = max(queue.not_before, now + spacing, self._retry_at.get(host, 0.0) + spacing)
         if len(self._retry_at) >= _MAX_RETRY_HOSTS:
             self._retry_at.clear()
@@ -330,13 +341,13 @@ class HostQueues:
     def _full_limit(self, host: Host, queue: _HostQueue) -> SharedLimit | None:
         """The full limit that an idle host must wait for, if any."""
         for limit in queue.limits:
-            if limit.in_use >= limit.slots:
+            if limit.is_full:
                 return limit
         slow = self._slow_limit
-        return slow if slow is not None and slow.is_full and self._pace.is_slow(host) else None
+        return slow if slow is not None and slow.is_full and self._pace.is_expected_slow(host) else None
 
     def _free_slot(self, limit: SharedLimit) -> None:
-        """Frees a slot of a limit."""
+        """Frees a slot of a limit, lists a host that is parked for it, and forgets a limit that no host has now."""
         limit.in_use -= 1
         self._unpark(limit)
         self._drop_unused(limit)
@@ -361,7 +372,7 @@ class HostQueues:
                 free_slots -= 1
 
     def _offer_unused_slots(self, queue: _HostQueue) -> None:
-        """Lists hosts that are parked for slots which a host was listed for and has not used."""
+        """Lists hosts that are parked for the limits of this host, which was listed for a slot and will not use it."""
         for limit in queue.limits:
             if limit.parked:
                 self._unpark(limit)
@@ -373,7 +384,7 @@ class HostQueues:
         self._busy.add(host)
         if queue.limits or self._slow_limit is not None:
             queue.occupied_limits = queue.limits
-            if self._slow_limit is not None and self._pace.is_slow(host):
+            if self._slow_limit is not None and self._pace.is_expected_slow(host):
                 queue.occupied_limits = (*queue.occupied_limits, self._slow_limit)
             for limit in queue.occupied_limits:
                 limit.in_use += 1
@@ -394,8 +405,8 @@ class HostQueues:
         occupied_limits, queue.occupied_limits = queue.occupied_limits, ()
         for limit in occupied_limits:
             if until and limit is not self._slow_limit:
-                self._rest_count += 1
-                heappush(self._resting_slots, (until, self._rest_count, limit))
+                self._resting_slot_number += 1
+                heappush(self._resting_slots, (until, self._resting_slot_number, limit))
             else:
                 self._free_slot(limit)
 
@@ -421,7 +432,7 @@ class HostQueues:
             if self._spilled is None or not self._spilled.list_of[hash(host)]:
                 return []
             queue = self._add_queue(host)  # empty, and so removed on the next look-up
-            heappush(self._idle, (-inf, 0, host))
+            heappush(self._idle, (-inf, 0, host))  # before all others, so that the next look-up comes across it
         current = sorted(filter(self._is_current, queue.entries))
         current += self._all_spilled(queue)
         queue.entries = []  # its listings are outdated now, and dropped when popped
@@ -446,8 +457,8 @@ class HostQueues:
             self._list(host, queue)
             self._offer_unused_slots(queue)
 
-    def holds(self, after: float) -> dict[Host, float]:
-        """The hosts that rest beyond a given time, each with the end of its rest."""
+    def resting_beyond(self, after: float) -> dict[Host, float]:
+        """The hosts that rest, for their delay or a hold, beyond a given time, each with the end of its rest."""
         return {host: queue.not_before for host, queue in self._queues.items() if queue.not_before > after}
 
     def next_ready_at(self) -> float | None:
@@ -482,7 +493,7 @@ class HostQueues:
             for queue in self._queues.values():
                 queue.spilled_list_number = 0
 
-    def drop_stale(self) -> None:
+    def drop_outdated(self) -> None:
         """Drops entries that are no longer current, and hosts without others."""
         for queue in self._queues.values():
             queue.entries = [entry for entry in queue.entries if self._is_current(entry)]
@@ -512,20 +523,16 @@ class HostQueues:
                 self._list(host, queue)
 
     def _best(self, queue: _HostQueue) -> QueueEntry | None:
-        """The best current entry; drops outdated ones before it."""
+        """The best current entry; drops those before it that are not, and reads spilled ones if none is in memory."""
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
         if not entries and queue.spilled_list_number:
-            self._fill(queue, _READ_BATCH)
+            assert self._spilled is not None
+            queue.entries = self._read_back(self._spilled.take(queue.spilled_list_number, _READ_BATCH))
+            if not self._spilled.has_entries(queue.spilled_list_number):
+                queue.spilled_list_number = 0
         return queue.entries[0] if queue.entries else None
-
-    def _fill(self, queue: _HostQueue, count: int) -> None:
-        """Reads the best spilled entries of a queue that has none in memory."""
-        assert self._spilled is not None
-        queue.entries = self._read_back(self._spilled.take(queue.spilled_list_number, count))
-        if not self._spilled.has_entries(queue.spilled_list_number):
-            queue.spilled_list_number = 0
 
     def _list(self, host: Host, queue: _HostQueue) -> None:
         """Lists a host that is not busy by its best entry or the end of its rest; forgets it if it has neither."""
@@ -547,7 +554,7 @@ class HostQueues:
 
     def _list_unavailable(self, host: Host, queue: _HostQueue) -> None:
         """Lists an unavailable host by its best entry, unless it is listed by a better one."""
-        if self.slack == inf:
+        if self.wait_cost == inf:
             return
         if queue.spilled_list_number and not queue.entries and self._spilled is not None:
             best: QueueEntry | None = self._spilled.best(queue.spilled_list_number)  # read from disk only when needed
@@ -575,7 +582,7 @@ class HostQueues:
         host = self._best_idle_with_queue()
         while self._spilled is not None and (dormant := self._best_dormant(self._spilled)) is not None:
             place, list_number = dormant
-            if host is not None and self._place_of(self._next[0]) < place:
+            if host is not None and self._place_of(self._best_heap[0]) < place:
                 break
             self._wake_dormant(list_number)
             host = self._best_idle_with_queue()
@@ -609,7 +616,7 @@ class HostQueues:
 
     def _best_idle_with_queue(self) -> Host | None:
         """The idle host with the best entry among those that are not dormant, and not behind others."""
-        self._next = self._idle
+        self._best_heap = self._idle
         if self._shares is None:
             return self._best_of(self._idle)
         # First those behind, because hosts that they leave slots to are listed among the others.
@@ -620,21 +627,21 @@ class HostQueues:
             self._offer_unused_slots(self._queues[host])
             host = self._best_of(self._idle)
         for heap in self._behind.values():
-            if host is None or self._place_of(heap[0]) < self._place_of(self._next[0]):
-                host, self._next = heap[0][2], heap
+            if host is None or self._place_of(heap[0]) < self._place_of(self._best_heap[0]):
+                host, self._best_heap = heap[0][2], heap
         return host
 
     def _place_of(self, listing: _Listing) -> tuple[float, float, int]:
-        """The place of an idle host among others, best first: its rank, but behind if its domain is over its share."""
+        """The sort key of an idle host, best first: its rank, or behind others if its domain is over its share."""
         rank, order, host = listing
         return self._place(rank, order, is_behind=self._shares is not None and site_of(host) in self._shares.over)
 
     def _place(self, rank: float, order: int, *, is_behind: bool) -> tuple[float, float, int]:
         if not is_behind:
             return rank, rank, order
-        return inf if self.slack == inf else _BEHIND_FACTOR * rank, rank, order
+        return inf if self.wait_cost == inf else _BEHIND_FACTOR * rank, rank, order
 
-    def _count_share(self, host: Host, listing: _Listing) -> None:
+    def _count_request(self, host: Host, listing: _Listing) -> None:
         """Counts a request to an idle host, and which registered domains with better URLs are passed over for it."""
         if self._shares is None:
             return
@@ -681,7 +688,7 @@ class HostQueues:
         tried: list[_Listing] = []
         wait_until = None
         while self._unavailable and wait_until is None and len(tried) < _MAX_UNAVAILABLE_CONSIDERED:
-            if self._unavailable[0] >= (best_idle.rank, best_idle.order):
+            if self._unavailable[0][:2] >= (best_idle.rank, best_idle.order):
                 break
             listing = heappop(self._unavailable)
             queue = self._queues.get(listing[2])
@@ -697,12 +704,12 @@ class HostQueues:
                 self._list_unavailable(listing[2], queue)
             else:
                 tried.append(listing)
-                cost = self.slack * max(0.0, expected - _FREE_WAIT)
+                cost = self.wait_cost * max(0.0, expected - _FREE_WAIT)
                 is_better = (best.rank_without_boost + cost, best.order) < (
                     best_idle.rank_without_boost,
                     best_idle.order,
                 )
-                if is_better and self._place_of(listing) < self._place_of(self._next[0]):
+                if is_better and self._place_of(listing) < self._place_of(self._best_heap[0]):
                     wait_until = now + expected
         for listing in tried:
             heappush(self._unavailable, listing)
@@ -714,6 +721,6 @@ class HostQueues:
             return None
         if queue.busy:
             elapsed = now - queue.requested_at  # expected to take as long again as it has so far
-            return max(elapsed, _FREE_WAIT / 2) if elapsed < self._patience else None
+            return max(elapsed, _MIN_EXPECTED_WAIT) if elapsed < self._patience else None
         rest = queue.not_before - now
         return rest if 0.0 < rest <= self._patience else None

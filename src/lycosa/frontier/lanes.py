@@ -74,7 +74,7 @@ class Lanes:
         self._entries_in_flight: dict[Url, QueueEntry] = {}  # pages to fetch again that are in flight
         self._last_order = 0
         self._queue(refresh)
-        for host, until in links.holds(clock.now()).items():
+        for host, until in links.resting_beyond(clock.now()).items():
             self._refresh_hosts.hold(host, until)
         self._is_enabled = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
         link_requests = int(np.random.default_rng(random.getrandbits(64)).binomial(requests, expand))
@@ -156,7 +156,7 @@ class Lanes:
         # All remaining requests, including those of links, may come to this lane. If fewer are returned than requested,
         # there are no more, even if holds change.
         requests = sum(self._requests_left.values())
-        pages = self._substitutes(requests, self._refresh_hosts.holds(now + LANE_TIMEOUT).keys())
+        pages = self._substitutes(requests, self._refresh_hosts.resting_beyond(now + LANE_TIMEOUT).keys())
         self._has_substitutes = len(pages) == requests
         self._queue(pages)
 
@@ -217,8 +217,8 @@ class Lanes:
         self._links.observe(host, seconds)
         self._refresh_hosts.observe(host, seconds)
 
-    def acquire(self, host: Host, now: float) -> float | None:
-        retry_at = self._links.acquire(host, now)
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
+        retry_at = self._links.acquire_or_retry_at(host, now)
         if retry_at is None:
             self._refresh_hosts.occupy(host, now)
         return retry_at

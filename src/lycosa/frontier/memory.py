@@ -19,7 +19,7 @@ from .quotas import Quotas
 from .shared_limits import SITE_SHARE, LatestKeys, SiteShares
 from .spilled import BOOST, QueueEntry, SpilledEntries
 
-SLACK = 0.5  # difference in priority (0 to 1) that is worth one second of waiting
+WAIT_COST = 0.5  # difference in priority (0 to 1) that is worth one second of waiting
 MIN_REFUSED_KNOWN = 100_000  # latest refused URLs that are remembered; others may be refused again
 
 
@@ -28,7 +28,7 @@ class MemoryFrontier:
     methods without a docstring do.
 
     A boosted URL is one that the user put first, by itself, its host or a pattern. Entries are spilled if they are not
-    in memory, and stale (outdated) in the queue of their host if their URL was re-ranked, settled or given back since.
+    in memory, and outdated in the queue of their host if their URL was re-ranked, settled or given back since.
 
     delay: seconds between two requests to one host.
     patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.
@@ -88,7 +88,7 @@ class MemoryFrontier:
         )
         self.has_delay = delay > 0.0
         self._last_order = 0
-        self._stale_count = 0  # outdated entries in the queues
+        self._outdated_count = 0  # outdated entries in the queues
         self._candidates: dict[int, Candidate] = {}
         self._sites = _SiteHosts()  # filled if sites have a quota
         self._boosted = NamedUrls(boosted)
@@ -113,7 +113,7 @@ class MemoryFrontier:
             skips.append(self._drop(entry, *blocked))
             self._refused.add(hash(entry.url))
         if skips:
-            self._drop_stale()
+            self._drop_outdated()
         return skips
 
     def boost(self, names: Iterable[str]) -> None:
@@ -142,7 +142,7 @@ class MemoryFrontier:
             self._in_flight[entry.url] = self._add_entry(candidate)
             return
         if not self._discard_spilled(entry):
-            self._count_stale()
+            self._count_outdated()
         self._delete_candidate(entry)
         self._enqueue(candidate)
 
@@ -172,7 +172,7 @@ class MemoryFrontier:
     def rank_by(self, strategy: Strategy) -> None:
         """Uses the strategy's `merge`; waits for better URLs only if its priorities are from 0 to 1."""
         self._merge = strategy.merge
-        self._host_queues.slack = SLACK if strategy.scale == "unit" else inf
+        self._host_queues.wait_cost = WAIT_COST if strategy.scale == "unit" else inf
 
     def __len__(self) -> int:
         return len(self._waiting) + (len(self._spilled) if self._spilled is not None else 0)
@@ -311,7 +311,7 @@ class MemoryFrontier:
         """Removes a URL that is in flight or waiting."""
         entry = self._end_flight(url)
         if entry is None and (entry := self._waiting.pop(url, None)):
-            self._count_stale()
+            self._count_outdated()
         if entry is None and self._spilled is not None and (order := self._spilled.waiting[hash(url)]):
             entry = QueueEntry(0.0, order, url)
             self._spilled.discard(hash(url))
@@ -348,9 +348,9 @@ class MemoryFrontier:
         """Ends the request of another lane."""
         self._host_queues.release(host, now)
 
-    def acquire(self, host: Host, now: float) -> float | None:
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
         """Makes a host busy until `release`, for a redirect request; if it is not free, returns when to retry."""
-        return self._host_queues.acquire(host, now)
+        return self._host_queues.acquire_or_retry_at(host, now)
 
     def claim_address(self, host: Host, address: str) -> bool:
         """Records the address of a host before connecting to it; False if that address has no free slot."""
@@ -384,11 +384,11 @@ class MemoryFrontier:
             self._forget_spilled()
         self._sites.hosts.clear()
         self._refused = LatestKeys(at_least=MIN_REFUSED_KNOWN)
-        self._drop_stale()
+        self._drop_outdated()
 
-    def holds(self, after: float) -> dict[Host, float]:
-        """The hosts on hold beyond `after`, each with the end of its hold."""
-        return self._host_queues.holds(after)
+    def resting_beyond(self, after: float) -> dict[Host, float]:
+        """The hosts that rest, for their delay or a hold, beyond `after`, each with the end of its rest."""
+        return self._host_queues.resting_beyond(after)
 
     def _drop(self, entry: QueueEntry, reason: SkipReason, detail: str = "") -> Skip:
         """Removes a waiting URL and returns its skip."""
@@ -410,21 +410,21 @@ class MemoryFrontier:
         if self._limit >= 10_000:
             excess += self._limit // 10  # a tenth at once, since finding the worst scans all
         skips = [self._drop(entry, SkipReason.EVICTED) for entry in self._worst(excess)]
-        self._drop_stale()
+        self._drop_outdated()
         return skips
 
     def _worst(self, count: int) -> list[QueueEntry]:
         """The entries of the lowest priority; among equals, the latest."""
         return nlargest(count, self._waiting.values())
 
-    def _count_stale(self) -> None:
-        self._stale_count += 1
-        if self._stale_count > len(self._waiting) + 1_000:
-            self._drop_stale()
+    def _count_outdated(self) -> None:
+        self._outdated_count += 1
+        if self._outdated_count > len(self._waiting) + 1_000:
+            self._drop_outdated()
 
-    def _drop_stale(self) -> None:
-        self._host_queues.drop_stale()
-        self._stale_count = 0
+    def _drop_outdated(self) -> None:
+        self._host_queues.drop_outdated()
+        self._outdated_count = 0
 
     def _is_current(self, entry: QueueEntry) -> bool:
         return self._waiting.get(entry.url) is entry

@@ -129,7 +129,7 @@ class SequentialFrontier:
     def hold(self, host: Host, until: float) -> None:
         """Does nothing."""
 
-    def acquire(self, host: Host, now: float) -> float | None:
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
         return None
 
     def release(self, host: Host, now: float) -> None:

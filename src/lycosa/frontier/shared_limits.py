@@ -53,7 +53,7 @@ class SiteShares:
     {'farm.example'}
 
     named: returns the registered domains that have no such limit, because the user has named them.
-    passed_over: counts, by registered domain, the requests that others got instead.
+    passed_over: counts, by registered domain over its share, the requests for which it was passed over.
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class HostPace:
         self._slow_share = 0.0  # of first responses; of a slow site, only the first few count
         self._slow_sites: dict[str, float] = {}  # the share of slow responses by registered domain
 
-    def is_slow(self, host: Host) -> bool:
-        """Whether a host is expected to take a second or more."""
+    def is_expected_slow(self, host: Host) -> bool:
+        """Whether a host is expected to take a second or more; a host without responses, by those of others."""
         if host in self._seconds:
             return True
         if self._slow_share <= _MIN_SLOW_SHARE and not self._slow_sites:

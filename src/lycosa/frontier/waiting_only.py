@@ -59,8 +59,8 @@ class WaitingOnly:
     def observe(self, host: Host, seconds: float) -> None:
         self._frontier.observe(host, seconds)
 
-    def acquire(self, host: Host, now: float) -> float | None:
-        return self._frontier.acquire(host, now)
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
+        return self._frontier.acquire_or_retry_at(host, now)
 
     def release(self, host: Host, now: float) -> None:
         self._frontier.release(host, now)

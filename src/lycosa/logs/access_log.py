@@ -88,7 +88,7 @@ class AccessLog:
     """Who read what, when. Users and URLs are numbers from 0; of a user nothing else is known.
 
     Each user's accesses, in order of time, are a *walk*. Every access has a weight, 1 unless old ones count
-    less (`aged`). A log is immutable; a selection is a new one, in which users and URLs have new numbers.
+    less (`decayed`). A log is immutable; a selection is a new one, in which users and URLs have new numbers.
 
     >>> access_log = AccessLog.of([("ann", Url("http://a.org/"), 1.0), ("bob", Url("http://a.org/"), 2.0)])
     >>> access_log.users, access_log.users_of(0).tolist()
@@ -149,22 +149,22 @@ class AccessLog:
         return len(self._starts) - 1
 
     @property
-    def accesses(self) -> int:
+    def access_count(self) -> int:
         """The number of accesses."""
         return len(self._walks)
 
     @property
     def last_access_at(self) -> float | None:
         """The time of the last access, in seconds since the epoch; None for an empty log."""
-        return float(self._times.max()) if self.accesses else None
+        return float(self._times.max()) if self.access_count else None
 
     @property
-    def is_aged(self) -> bool:
+    def is_decayed(self) -> bool:
         """Whether accesses differ in weight."""
         return self._weights is not None
 
     @cached_property
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """A digest of all columns."""
         digest = hashlib.blake2b(digest_size=16)
         for column in (self._urls.ends, self._starts, self._walks, self._times, self._weights):
@@ -222,7 +222,7 @@ class AccessLog:
     @cached_property
     def weights(self) -> FloatArray:
         """The weight of each row of `url_ids`."""
-        return self._weights if self._weights is not None else np.ones(self.accesses)
+        return self._weights if self._weights is not None else np.ones(self.access_count)
 
     @cached_property
     def user_ids(self) -> Int32Array:
@@ -260,7 +260,7 @@ class AccessLog:
         chosen[drawn] = True
         return self if chosen.all() else self._selected(chosen[self.user_ids])
 
-    def aged(self, half_life_days: float | None) -> "AccessLog":
+    def decayed(self, half_life_days: float | None) -> "AccessLog":
         """The same with weight 2^(−age / half-life) for each access, ages counted from the last one; all 1 if None."""
         if half_life_days is not None and not half_life_days > 0:
             raise ValueError(f"a half-life is above 0 days, not {half_life_days}")
@@ -268,17 +268,17 @@ class AccessLog:
         weights = None
         if half_life_days is not None and last is not None:
             weights = np.exp2((self._times - last) / (half_life_days * SECONDS_PER_DAY))
-        aged = AccessLog(self._urls, self._starts, self._walks, self._times, weights)
+        decayed = AccessLog(self._urls, self._starts, self._walks, self._times, weights)
         for cached in ("user_ids", "_by_url"):  # do not depend on weights
             if cached in self.__dict__:
-                aged.__dict__[cached] = self.__dict__[cached]
-        return aged
+                decayed.__dict__[cached] = self.__dict__[cached]
+        return decayed
 
     def without_unused(self) -> "AccessLog":
         """The log without URLs and users that have no access."""
         are_users_used = (np.diff(self._starts) > 0).all()
         are_urls_used = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
-        return self if are_users_used and are_urls_used else self._selected(np.ones(self.accesses, np.bool_))
+        return self if are_users_used and are_urls_used else self._selected(np.ones(self.access_count, np.bool_))
 
     def _selected(self, kept: Mask) -> "AccessLog":
         """The selected accesses, with the users and URLs that have any."""

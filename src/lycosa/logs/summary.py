@@ -68,13 +68,13 @@ def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
     for file in files:
         dropped.update(file.dropped)
     # A later import may find that users are groups; their accesses are then dropped.
-    dropped[DESCRIPTIONS[DropReason.GROUP]] += max(0, sum(file.used for file in files) - everything.accesses)
+    dropped[DESCRIPTIONS[DropReason.GROUP]] += max(0, sum(file.used for file in files) - everything.access_count)
     times = access_log.times
     return LogSummary(
         files=files,
         min_users=min_users,
         lines=sum(file.lines for file in files),
-        accesses=access_log.accesses,
+        accesses=access_log.access_count,
         users=access_log.users,
         pages=len(access_log.urls),
         first=float(times.min()) if len(times) else None,
@@ -83,7 +83,7 @@ def summarise(path: Path, *, max_listed: int = 10) -> LogSummary:
         groups=groups,
         dropped={reason: count for reason, count in dropped.most_common() if count},
         rare_pages=len(everything.urls) - len(access_log.urls),
-        rare_accesses=everything.accesses - access_log.accesses,
+        rare_accesses=everything.access_count - access_log.access_count,
         most_read=_most_read(access_log, max_listed),
         activity=_activity(access_log),
     )

@@ -13,7 +13,7 @@ from .fingerprint import digest_of, fingerprint_of
 from .html import MAX_LINKS, Parsed, parse_html
 from .language import language_of
 from .robots_directives import directives_in
-from .terms import Stem
+from .terms import StemmingOption
 from .words import FoldedWords
 
 
@@ -31,7 +31,7 @@ class Reader:
     {'spider': 1, 'hunt': 1}
     """
 
-    stem: Stem = False
+    stem: StemmingOption = False
     check_language: bool = False
     max_links: int = MAX_LINKS
     is_left_out: Callable[[Url], bool] | None = None
@@ -54,13 +54,13 @@ def _without_links_to(page: Page, is_left_out: Callable[[Url], bool]) -> Page:
     return replace(page, links=links, canonical=canonical)
 
 
-def page_of_html(url: Url, html: str, *, stem: Stem = False) -> Page:
+def page_of_html(url: Url, html: str, *, stem: StemmingOption = False) -> Page:
     """A page from HTML that was not fetched, such as an example in a file."""
     parsed = parse_html(_encodable(html), url)
     return _page(url, parsed, robots=parsed.robots, stem=stem)
 
 
-def page_of_text(url: Url, title: str, text: str, *, stem: Stem = False) -> Page:
+def page_of_text(url: Url, title: str, text: str, *, stem: StemmingOption = False) -> Page:
     """A page from plain text, without links."""
     title, text = (" ".join(_encodable(part).split()) for part in (title, text))
     parsed = Parsed(title=title, text=text, main=text, links=(), canonical=None, language="", robots=frozenset())
@@ -71,7 +71,9 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: Stem, check_language: bool = False) -> Page:
+def _page(
+    url: Url, parsed: Parsed, *, robots: frozenset[str], stem: StemmingOption, check_language: bool = False
+) -> Page:
     language = language_of(parsed.text, parsed.language, prefer_detected=check_language)
     words = FoldedWords(folded(f"{parsed.title} {parsed.text}"), stem=stem, language=language)
     return Page(

@@ -32,7 +32,7 @@ from lycosa.vocabulary.text import (
 
 from .stop_words import STOP_WORDS
 
-Stem = bool | str  # whether to stem by the page's language, or the name of an algorithm for all pages
+StemmingOption = bool | str  # whether to stem by the page's language, or the name of an algorithm for all pages
 
 _ALGORITHMS = {  # of Snowball, by ISO 639-1 code
     "ar": "arabic",
@@ -75,19 +75,18 @@ _ALGORITHMS = {  # of Snowball, by ISO 639-1 code
 
 _SINGLE_CHARACTERS = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
 _EXCLUDED = STOP_WORDS | _SINGLE_CHARACTERS
-_EXCLUDED_BYTES = frozenset(map(str.encode, _EXCLUDED))
 _EXCLUDED_CODES = np.append(  # with a sentinel, so that every result of `searchsorted` is a valid index
     np.sort(codes_of(_EXCLUDED)), np.uint64((1 << 64) - 1)
 )
-_EXCLUDED_STEMS = dict.fromkeys(_EXCLUDED, "")
 _NO_STEM, _NO_STEM_CODE = SEPARATOR, SEPARATOR_CODE  # stands for the stem of a word without a term: never a word
 _NO_TERM = np.uint64(0)
+_MAX_STEMS = 50_000  # in the cache of an algorithm: some 10 MB
 _SLOT_BITS = 16  # of the tables of `Terms`: the logarithm of their size; larger ones do not fit into the L2 cache
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
 _MOVED_SLOT_MASK = np.uint64((1 << _SLOT_BITS) - 1)
 
 
-def algorithm_for(language: str, *, stem: Stem) -> str:
+def algorithm_for(language: str, *, stem: StemmingOption) -> str:
     """The stemming algorithm for a page in a language; empty for no stemming.
 
     If `stem` is True, an unknown language is stemmed as English, and one without a Snowball algorithm is not stemmed.
@@ -105,7 +104,7 @@ def algorithm_for(language: str, *, stem: Stem) -> str:
 class Terms:
     """The terms of words, as strings and as codes.
 
-    A cache of two tables maps words, by their secret codes, to codes of terms, 0 for none. The highest bits of a secret
+    A cache of two tables maps the secret codes of words to codes of terms, 0 for none. The highest bits of a secret
     code are its slot in the first table; the word that it displaces moves to the second, where the lowest bits are the
     slot. Only words that are in neither are decoded and stemmed. With a single table, a few words of every page would
     displace each other over and over.
@@ -116,18 +115,17 @@ class Terms:
     def __init__(self, algorithm: str):
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if algorithm else None
         self._stems = _Stems(self._stemmer.stemWord) if self._stemmer else None
-        self._words: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
-        self._terms: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
-        self._moved_words: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
-        self._moved_terms: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._word_codes: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)  # secret ones
+        self._term_codes: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._moved_word_codes: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._moved_term_codes: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
         self._lock = Lock()  # so that no other thread sees the code of one word with the term of another
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
         """The terms of some words, and the number of words for each."""
         counts = Counter(words)
         if self._stems is None:
-            excluded = _EXCLUDED.intersection(counts)
-            for word in excluded.union(filter(_is_number, counts), filter(_is_too_long, counts)):
+            for word in [word for word in counts if word in _EXCLUDED or _is_number(word) or _is_too_long(word)]:
                 del counts[word]
             return counts
         terms: dict[str, int] = {}
@@ -138,44 +136,42 @@ class Terms:
 
     def codes(self, data: bytes, coded: CodedWords) -> Codes:
         """The code of the term of each word of a folded text, 0 for none, given the result of `coded_words`."""
-        words = secret_codes(data, coded)
-        slots = (words >> _SLOT_SHIFT).view(np.int64)
-        are_excluded = coded.are_numbers | (coded.lengths > MAX_WORD_LENGTH)
+        word_codes = secret_codes(data, coded)
+        slots = (word_codes >> _SLOT_SHIFT).view(np.int64)
+        # Numbers and words that are too long are never in the tables, of which they would take all slots.
+        are_without_term = coded.are_numbers | (coded.lengths > MAX_WORD_LENGTH)
         with self._lock:
-            terms = self._terms.take(slots)
-            are_missing = self._words.take(slots) != words
-            terms[are_excluded] = _NO_TERM
-            are_missing[are_excluded] = False
+            term_codes = self._term_codes.take(slots)
+            are_missing = self._word_codes.take(slots) != word_codes
+            term_codes[are_without_term] = _NO_TERM
+            are_missing[are_without_term] = False
             missing = are_missing.nonzero()[0]
             if len(missing):
-                missing_words = words[missing]
-                moved_slots = (missing_words & _MOVED_SLOT_MASK).view(np.int64)
-                terms[missing] = self._moved_terms.take(moved_slots)
-                are_new = (self._moved_words.take(moved_slots) != missing_words).nonzero()[0]
-                if len(are_new):
-                    missing, missing_words = missing[are_new], missing_words[are_new]
-                    terms[missing] = new_terms = self._terms_at(data, missing, coded.codes[missing])
-                    self._store(slots[missing], missing_words, new_terms)
-        return terms
+                missing_codes = word_codes[missing]
+                moved_slots = (missing_codes & _MOVED_SLOT_MASK).view(np.int64)
+                term_codes[missing] = self._moved_term_codes.take(moved_slots)
+                are_new = self._moved_word_codes.take(moved_slots) != missing_codes
+                if are_new.any():
+                    new = missing[are_new]
+                    term_codes[new] = new_terms = self._terms_at(data, new, coded.codes[new])
+                    self._store(slots[new], missing_codes[are_new], new_terms)
+        return term_codes
 
-    def _store(self, slots: Indices, words: Codes, terms: Codes) -> None:
+    def _store(self, slots: Indices, word_codes: Codes, term_codes: Codes) -> None:
         """Stores terms in the first table; what was in their slots moves to the second."""
-        moved = self._words[slots]
+        moved = self._word_codes[slots]
         moved_slots = (moved & _MOVED_SLOT_MASK).view(np.int64)
-        self._moved_words[moved_slots], self._moved_terms[moved_slots] = moved, self._terms[slots]
-        self._words[slots], self._terms[slots] = words, terms
+        self._moved_word_codes[moved_slots], self._moved_term_codes[moved_slots] = moved, self._term_codes[slots]
+        self._word_codes[slots], self._term_codes[slots] = word_codes, term_codes
 
     def _terms_at(self, data: bytes, indices: Indices, codes: Codes) -> Codes:
         """The codes of the terms of some words of a text, given their indices and codes."""
+        are_excluded = _EXCLUDED_CODES[_EXCLUDED_CODES.searchsorted(codes)] == codes
         if self._stemmer is None:
-            return np.where(_EXCLUDED_CODES[_EXCLUDED_CODES.searchsorted(codes)] == codes, _NO_TERM, codes)
-        words = words_at(data, indices)
-        stems = [
-            _NO_STEM if word in _EXCLUDED_BYTES else stem or _NO_STEM
-            for word, stem in zip(words, self._stemmer.stemWords(words), strict=True)
-        ]
-        terms = coded_words(b" ".join(stems)).codes
-        terms[terms == _NO_STEM_CODE] = _NO_TERM
+            return np.where(are_excluded, _NO_TERM, codes)
+        stems = self._stemmer.stemWords(words_at(data, indices))
+        terms = coded_words(b" ".join(stem or _NO_STEM for stem in stems)).codes
+        terms[are_excluded | (terms == _NO_STEM_CODE)] = _NO_TERM
         return terms
 
 
@@ -183,16 +179,15 @@ class _Stems(dict[str, str]):
     """A cache of the stems of words; empty for words that have no term."""
 
     def __init__(self, stem: Callable[[str], str]):
-        super().__init__(_EXCLUDED_STEMS)
+        super().__init__()
         self._stem = stem
 
     def __missing__(self, word: str) -> str:
         if _is_too_long(word) or _is_number(word):
-            return ""
-        if len(self) >= 50_000:
+            return ""  # not kept, as there are too many
+        if len(self) >= _MAX_STEMS:
             self.clear()
-            self.update(_EXCLUDED_STEMS)
-        stem = self[word] = self._stem(word)
+        stem = self[word] = "" if word in _EXCLUDED else self._stem(word)
         return stem
 
 
@@ -201,6 +196,7 @@ def _is_number(word: str) -> bool:
 
 
 def _is_too_long(word: str) -> bool:
+    # A character takes at most four bytes: most words need not be encoded.
     return len(word) > MAX_WORD_LENGTH // 4 and len(word.encode()) > MAX_WORD_LENGTH
 
 

@@ -25,7 +25,7 @@ from lycosa.vocabulary.text import (
     words_in,
 )
 
-from .terms import Stem, algorithm_for, terms_for
+from .terms import StemmingOption, algorithm_for, terms_for
 
 
 class FoldedWords:
@@ -34,7 +34,7 @@ class FoldedWords:
     stem, language: see `algorithm_for`.
     """
 
-    def __init__(self, data: bytes, *, stem: Stem = False, language: str = ""):
+    def __init__(self, data: bytes, *, stem: StemmingOption = False, language: str = ""):
         self._data = data
         self._algorithm = algorithm_for(language, stem=stem)
 
@@ -130,6 +130,6 @@ class FoldedWords:
         return self._data if is_spaced(self._data) else " ".join(self.tokens).encode()
 
 
-def terms_of(tokens: Iterable[str], *, stem: Stem = False, language: str = "") -> dict[str, int]:
+def terms_of(tokens: Iterable[str], *, stem: StemmingOption = False, language: str = "") -> dict[str, int]:
     """The count of each word, without stop words, numbers and single letters; with `stem`, of each stem."""
     return terms_for(algorithm_for(language, stem=stem)).counts(tokens)

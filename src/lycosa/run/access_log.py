@@ -1,4 +1,5 @@
-"""The access log of a session: opening it, recording a reference to it in the run, reopening it from that reference."""
+"""The access log (who read which page, when) of a session: opening it, and reopening it from the reference that the
+run records."""
 
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import JsonValue
 from lycosa.vocabulary.text import quoted
 
-from .guides import layers, recorded_reference, require_unchanged
+from .guides import nested_strategies, recorded_reference, require_unchanged
 from .trust import allowed_file
 
 
@@ -26,7 +27,7 @@ class LogReference(Struct, frozen=True):
     stamp: str  # changes when the accesses in it change
 
 
-class OpenLog(Struct, frozen=True):
+class OpenAccessLog(Struct, frozen=True):
     """An open log."""
 
     reference: LogReference
@@ -34,12 +35,12 @@ class OpenLog(Struct, frozen=True):
 
     def wrap(self, strategy: Strategy) -> Strategy:
         """Adds the evidence of the log to the strategy, unless the strategy uses a log itself."""
-        if any("log" in getattr(layer, "needs", ()) for layer in layers(strategy)):
+        if any("log" in getattr(nested, "needs", ()) for nested in nested_strategies(strategy)):
             return strategy
         return Guided(strategy, self.access_log)
 
 
-def open_log(settings: Logs, folder: Path, *, current: OpenLog | None = None) -> OpenLog | None:
+def access_log_of_recipe(settings: Logs, folder: Path, *, current: OpenAccessLog | None = None) -> OpenAccessLog | None:
     """The log that a recipe names, if any.
 
     current: the log that is open now, reused if it is the same.
@@ -53,8 +54,11 @@ def open_log(settings: Logs, folder: Path, *, current: OpenLog | None = None) ->
     return _open(reference)
 
 
-def log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenLog | None:
-    """The log of an archived run, if it had one. Raises UsageError if the log has changed since.
+def access_log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenAccessLog | None:
+    """The log of an archived run, if it had one.
+
+    Raises UsageError if it has changed since, cannot be opened or is empty, if it is outside an untrusted folder, or if
+    the strategy cannot use a log.
 
     folder: of the collection; unless it is trusted, the log must be inside it.
     """
@@ -66,13 +70,16 @@ def log_of_run(recorded: JsonValue, strategy: str, *, folder: Path) -> OpenLog |
     return require_unchanged(opened, reference, what=f"the log {reference.file}")
 
 
-def _open(reference: LogReference) -> OpenLog:
+def _open(reference: LogReference) -> OpenAccessLog:
     path = Path(reference.file)
     if not path.is_file():
         raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {quoted(path)}")
     access_log = open_access_log(path, min_users=reference.min_users)
-    if not access_log.accesses:
+    if not access_log.access_count:
         condition = f" that {reference.min_users} people have read" if reference.min_users > 1 else ""
-        raise UsageError(f"the log {path} has no page in it{condition}; import others with: lycosa logs import")
-    stamp = f"{access_log.accesses}-{access_log.fingerprint}"
-    return OpenLog(msgspec.structs.replace(reference, stamp=stamp), access_log.aged(reference.half_life))
+        raise UsageError(
+            f"the log {path} has no page in it{condition}; "
+            f"import more accesses with: lycosa logs import FILE --into {quoted(path)}"
+        )
+    stamp = f"{access_log.access_count}-{access_log.digest}"
+    return OpenAccessLog(msgspec.structs.replace(reference, stamp=stamp), access_log.decayed(reference.half_life))

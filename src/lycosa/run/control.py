@@ -192,7 +192,7 @@ class CrawlControl:
             "budget": status.page_budget or session.recipe.stop.pages,
             "requests": status.fetch_counts.requests,
             # Hosts that get no request for some time, because they asked for it or failed.
-            "holds": len(session.frontier.holds(session.clock.now())),
+            "holds": len(session.frontier.resting_beyond(session.clock.now())),
         }
 
 

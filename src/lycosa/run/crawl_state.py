@@ -35,7 +35,7 @@ from lycosa.vocabulary.records import (
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import MAX_WAIT
 
-from .access_log import log_of_run
+from .access_log import access_log_of_run
 from .crawl import Status
 from .crawl_journal import CrawlJournal
 from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
@@ -91,7 +91,7 @@ class CrawlState:
         self._frontier: DurableFrontier | None = None
         self._loop: Loop | None = None
         self.topical_map = Guide("map", find=partial(map_of_run, folder=folder), notify=notify)
-        self.access_log = Guide("access log", find=partial(log_of_run, folder=folder), notify=notify)
+        self.access_log = Guide("access log", find=partial(access_log_of_run, folder=folder), notify=notify)
         self.strategy_factory = StrategyFactory(
             folder, recipe, topic=topic, map=self.topical_map, log=self.access_log, notify=notify
         )
@@ -233,7 +233,10 @@ class CrawlState:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        holds, forgotten = self.frontier.holds(self._clock.now() + MIN_REPORTED_HOLD), read_forgotten(self._folder)
+        holds, forgotten = (
+            self.frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD),
+            read_forgotten(self._folder),
+        )
         saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", saved_holds)
         if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):

@@ -116,7 +116,7 @@ class PreCrawlJournal:
 
     def holds(self) -> Mapping[Host, float]:
         """The hosts that may not be requested now, and until when."""
-        return self._session.frontier.holds(self._session.clock.now())
+        return self._session.frontier.resting_beyond(self._session.clock.now())
 
     def record(self, event: Visit | Attempt) -> None:
         session, fetch = self._session, event.fetch

@@ -90,8 +90,8 @@ def require_unchanged(guide: G, reference: Struct, *, what: str) -> G:
     return guide
 
 
-def layers(strategy: Strategy) -> Iterator[Strategy]:
-    """A strategy, the strategy that it wraps, and so on."""
+def nested_strategies(strategy: Strategy) -> Iterator[Strategy]:
+    """A strategy, the one that it wraps, the one that that wraps, and so on."""
     current: Strategy | None = strategy
     while current is not None:
         yield current

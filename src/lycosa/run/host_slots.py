@@ -29,8 +29,8 @@ class CurrentSlots:
     def has_delay(self) -> bool:
         return self._frontier is not None and self._frontier.has_delay
 
-    def acquire(self, host: Host, now: float) -> float | None:
-        return None if self._frontier is None else self._frontier.acquire(host, now)
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
+        return None if self._frontier is None else self._frontier.acquire_or_retry_at(host, now)
 
     def release(self, host: Host, now: float) -> None:
         if self._frontier is not None:

@@ -28,11 +28,11 @@ from lycosa.vocabulary.urls import hostname_of, site_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
 
-from .access_log import open_log
+from .access_log import access_log_of_recipe
 from .control import CrawlControl
 from .crawl import INTERRUPTED, Crawl
 from .examples import PreCrawlJournal, PrefetchedWeb, fetch_examples, unvisited_examples
-from .guides import layers
+from .guides import nested_strategies
 from .host_slots import CurrentSlots
 from .options import CommandSettings
 from .session import Session
@@ -203,7 +203,7 @@ class LiveRun:
             dict.fromkeys((*session.recipe_seeds(notify=session.notify), *session.not_forgotten(settings.seeds)))
         )
         quotas = recipe.stop.quotas()
-        log = open_log(recipe.logs, session.folder, current=session.access_log.active)
+        log = access_log_of_recipe(recipe.logs, session.folder, current=session.access_log.active)
         if not seeds and log is None:
             if session.topic.examples.contradictory:
                 raise RecipeError(
@@ -397,7 +397,7 @@ class LiveRun:
         session.checkpoint()
 
     def _report_dead_pages(self) -> None:
-        for strategy in layers(self._session.loop.strategy):
+        for strategy in nested_strategies(self._session.loop.strategy):
             if isinstance(strategy, Mapped) and strategy.dead:
                 self._session.notify(
                     f"{counted(len(strategy.dead), 'page')} of the map vanished; "
@@ -406,7 +406,7 @@ class LiveRun:
 
     def _report_target(self) -> None:
         """If there is a relevance target, tells whether it was met."""
-        for strategy in layers(self._session.loop.strategy):
+        for strategy in nested_strategies(self._session.loop.strategy):
             if isinstance(strategy, Hunter) and strategy.target is not None and strategy.recent_relevance is not None:
                 self._session.notify(describe_target_result(strategy.target))
 

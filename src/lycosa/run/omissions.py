@@ -1,5 +1,6 @@
 """What a crawl left out of the collection, in words: what, how much, and which option changes it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import media_type_in
 
-_MAX_NAMED = 4  # languages, types
+_MAX_NAMED = 4  # languages, media types or domains named in one message; the others are added up
 
 
 class Omission(Struct, frozen=True):
@@ -20,7 +21,7 @@ class Omission(Struct, frozen=True):
     '2 pages ask not to be kept; --keep-noindex keeps them'
     """
 
-    kind: str  # one word, for programs
+    kind: str  # a key for programs, which stays as it is: `per-host bound` also counts bounds per site
     count: int
     what: str  # in words
     remedy: str  # how to change it, or that nothing can
@@ -45,13 +46,13 @@ def omissions_in_words(omissions: Omissions, recipe: Recipe) -> list[Omission]:
 
 def _pages(omissions: Omissions) -> Iterator[Omission]:
     """Pages that were requested but are not in the collection."""
-    noindex, languages, others = 0, dict[str, int](), 0
+    noindex, languages, others = 0, Counter[str](), 0
     for saved, count in omissions.left_out.items():
         left_out = LeftOut.parse(saved)
         if left_out is not None and left_out.reason is LeftOutReason.NOINDEX:
             noindex += count
         elif left_out is not None and left_out.reason is LeftOutReason.LANGUAGE:
-            languages[left_out.detail or "unknown"] = count
+            languages[left_out.detail or "unknown"] += count
         else:
             others += count
     yield Omission(
@@ -62,8 +63,8 @@ def _pages(omissions: Omissions) -> Iterator[Omission]:
     )
     yield Omission(
         "language",
-        sum(languages.values()),
-        f"{counted(sum(languages.values()), 'page')} not kept: in another language ({_most_frequent(languages)})",
+        languages.total(),
+        f"{counted(languages.total(), 'page')} not kept: in another language ({_most_frequent(languages)})",
         f"--language CODE, once for each, or languages in [scope] of {FILE_NAME}, keeps them",
     )
     yield Omission("other reasons", others, f"{counted(others, 'page')} not kept", "lycosa explain NAME URL says why")
@@ -73,14 +74,13 @@ def _pages(omissions: Omissions) -> Iterator[Omission]:
         f"{counted(omissions.unexplained, 'page')} not kept by an older version, which did not note why",
         "lycosa rebuild NAME finds the reasons",
     )
-    types = {_type_of(detail): 0 for detail in omissions.other_types}
+    types = Counter[str]()
     for detail, count in omissions.other_types.items():
         types[_type_of(detail)] += count
-    others = sum(types.values())
     yield Omission(
         "other types",
-        others,
-        f"{counted(others, 'file')} not kept, as not HTML ({_most_frequent(types)})",
+        types.total(),
+        f"{counted(types.total(), 'file')} not kept, as not HTML ({_most_frequent(types)})",
         "Lycosa keeps HTML pages only",
     )
     yield Omission(
@@ -92,7 +92,7 @@ def _pages(omissions: Omissions) -> Iterator[Omission]:
 
 
 def _incomplete(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
-    """Stored pages that are incomplete."""
+    """Stored pages that are incomplete, or (nearly) the same as others."""
     for limit_kind, count in omissions.truncated.items():
         is_by_length = limit_kind == "length"
         limit = f"at {recipe.requests.max_body:,} bytes" if is_by_length else f"after {recipe.requests.timeout:g} s"
@@ -114,11 +114,11 @@ def _incomplete(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
         f"{counted(omissions.needs_script, 'page')} with scripts and hardly any text; a browser may show more",
         "Lycosa runs no JavaScript",
     )
-    others, possessive = ("another", "its") if omissions.near_duplicates == 1 else ("others", "their")
+    similar_to, possessive = ("another", "its") if omissions.near_duplicates == 1 else ("others", "their")
     yield Omission(
         "near-duplicates",
         omissions.near_duplicates,
-        f"{counted(omissions.near_duplicates, 'page')} nearly the same as {others}, kept",
+        f"{counted(omissions.near_duplicates, 'page')} nearly the same as {similar_to}, kept",
         f"{possessive} new links are followed",
     )
     yield Omission(
@@ -131,7 +131,7 @@ def _incomplete(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 
 def _links(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
-    """URLs in scope that were found but never fetched."""
+    """URLs in scope that were found but not fetched."""
     quota, trap, crowded, evicted = (
         omissions.skipped.get(reason, 0)
         for reason in (SkipReason.QUOTA, SkipReason.TRAP, SkipReason.SITE, SkipReason.EVICTED)
@@ -166,13 +166,13 @@ def _links(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
 
 
 def _requests(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
-    """Requests that others had."""
-    share, passed_over = recipe.requests.site_share, sum(omissions.passed_over.values())
+    """Requests that wait longer, because their domain was passed over."""
+    share, passed_over = recipe.requests.site_share, sum(omissions.passed_over.values())  # domains, for each request
     yield Omission(
         "over their share",
         passed_over,
-        f"{counted(passed_over, 'request')} made elsewhere first, as a domain of several hosts had {share:.0%} of the"
-        f" last ones ({_most_frequent(omissions.passed_over)})",
+        f"domains of several hosts passed over {counted(passed_over, 'time')} for requests elsewhere, as they had"
+        f" {share:.0%} of the last ones ({_most_frequent(omissions.passed_over)})",
         f"site_share in [requests] of {FILE_NAME} is that share; the domains of seeds and examples have no such limit",
     )
 

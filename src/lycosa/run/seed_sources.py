@@ -134,7 +134,7 @@ class _Client:
     def has_delay(self) -> bool:
         return self.delay > 0.0
 
-    def acquire(self, host: Host, now: float) -> float | None:
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
         free_at = self.not_before.get(host, 0.0)
         return free_at if free_at > now else None
 

@@ -18,8 +18,8 @@ from lycosa.user_config import authority_file
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import JsonValue, Url
 
-from .access_log import OpenLog
-from .guides import Guide, layers
+from .access_log import OpenAccessLog
+from .guides import Guide, nested_strategies
 from .run_settings import RunSettings
 from .topic import TopicJudge
 from .topical_map import OpenMap
@@ -39,7 +39,7 @@ class StrategyFactory:
         *,
         topic: TopicJudge,
         map: Guide[OpenMap],
-        log: Guide[OpenLog],
+        log: Guide[OpenAccessLog],
         notify: Callable[[str], None],
     ):
         self._folder = folder
@@ -125,9 +125,9 @@ class StrategyFactory:
 
 def _restore_visited(strategy: Strategy, catalog: Queries) -> None:
     """Passes the visited URLs, which may be millions, to strategies that need them."""
-    for layer in layers(strategy):
-        if isinstance(layer, BaseStrategy) and type(layer).restore_visited is not BaseStrategy.restore_visited:
-            layer.restore_visited(catalog.visited())
+    for nested in nested_strategies(strategy):
+        if isinstance(nested, BaseStrategy) and type(nested).restore_visited is not BaseStrategy.restore_visited:
+            nested.restore_visited(catalog.visited())
 
 
 def _wrapped_state(state: JsonValue) -> JsonValue:

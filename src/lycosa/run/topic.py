@@ -22,7 +22,7 @@ from lycosa.collection.queries import Queries
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
-from lycosa.reading.terms import Stem
+from lycosa.reading.terms import StemmingOption
 from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, background, read_examples
@@ -499,7 +499,7 @@ class TopicJudge:
         return _terms_of_text(text, self._reader.stem)
 
 
-def _terms_of_text(text: str, stem: Stem) -> Terms:
+def _terms_of_text(text: str, stem: StemmingOption) -> Terms:
     return page_of_text(Url("text:"), "", text, stem=stem).terms
 
 

@@ -21,7 +21,7 @@ from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, JsonValue, Out
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words
 
-from .access_log import log_of_run, open_log
+from .access_log import access_log_of_recipe, access_log_of_run
 from .crawl import Assessor
 from .forgotten import read_forgotten
 from .guides import Guide
@@ -283,11 +283,11 @@ def _strategy(
         """A trial does not report how the state is restored."""
 
     map_guide = Guide("map", find=partial(map_of_run, folder=folder), notify=ignore)
-    log_guide = Guide("access log", find=partial(log_of_run, folder=folder), notify=ignore)
+    log_guide = Guide("access log", find=partial(access_log_of_run, folder=folder), notify=ignore)
     map_guide.activate(
         map_guide.prepare(open_map(recipe.map, folder, allow_private=settings.allow_private)), recipe.strategy
     )
-    log_guide.activate(log_guide.prepare(open_log(recipe.logs, folder)), recipe.strategy)
+    log_guide.activate(log_guide.prepare(access_log_of_recipe(recipe.logs, folder)), recipe.strategy)
     factory = StrategyFactory(folder, recipe, topic=topic, map=map_guide, log=log_guide, notify=ignore)
     run_settings = RunSettings.of_recipe(recipe)
     catalog = collection.catalog if collection is not None else None

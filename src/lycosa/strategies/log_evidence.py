@@ -486,7 +486,7 @@ class LogEvidence:
         half_life: float | None = None,
     ):
         access_log = AccessLog.of(()) if access_log is None else access_log
-        access_log = access_log if half_life is None else access_log.aged(half_life)
+        access_log = access_log if half_life is None else access_log.decayed(half_life)
         if unknown := sorted(set(factors) - set(FACTORS)):
             raise UsageError(f"no factor {unknown[0]!r}; there are {', '.join(FACTORS)}")
         self.access_log = access_log
@@ -501,7 +501,7 @@ class LogEvidence:
         self._full_every = checked_number("full_every", full_every, 1)
         self._user_starts, _ = access_log.users_by_url
         self._url_starts, self._urls = access_log.urls_by_user  # ids of the pages that each user read, in one column
-        self._url_weights = access_log.urls_by_user_weights if access_log.is_aged else None
+        self._url_weights = access_log.urls_by_user_weights if access_log.is_decayed else None
         self._reset()
 
     def _reset(self) -> None:

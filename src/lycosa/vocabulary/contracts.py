@@ -92,7 +92,7 @@ class HostSlots(Protocol):
         """Whether there is a delay between requests to one host."""
         ...
 
-    def acquire(self, host: Host, now: float) -> float | None:
+    def acquire_or_retry_at(self, host: Host, now: float) -> float | None:
         """Makes a host busy until `release`, for a request without a candidate.
 
         Returns None on success, else the time, on the clock of `now`, at which to try again.
@@ -100,7 +100,7 @@ class HostSlots(Protocol):
         ...
 
     def release(self, host: Host, now: float) -> None:
-        """Ends a request that `acquire` began."""
+        """Ends a request that `acquire_or_retry_at` began."""
         ...
 
     def claim_address(self, host: Host, address: str) -> bool:

@@ -20,7 +20,8 @@ Indices = np.ndarray[tuple[int], np.dtype[np.intp]]  # into a text or an array
 # Types with bounds, checked when records are read from files, which may be untrusted.
 CheckedUrl = Annotated[Url, Meta(pattern=r"^https?://[^/\s]", max_length=100_000)]
 Timestamp = Annotated[float, Meta(ge=-6e10, le=2.5e11)]  # seconds since the epoch, in the years 1 to 9999
-Score = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Score = Annotated[float, Meta(ge=-1e9, le=1e9)]  # relevance, standing, or a priority on the scale of its strategy
+Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]  # a duration
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 JsonValue = Any  # a JSON value: dictionaries with string keys, lists, strings, numbers, booleans, None
 
@@ -262,7 +263,7 @@ class Visit(Struct, frozen=True, gc=False):
     known: PastFetch | None = None  # of a page fetched again: the version it was compared with
     change: Change | None = None  # of a page fetched again
     new_links: tuple[Url, ...] = ()  # of a page fetched again: link targets that are not in the previous version
-    is_copy: bool = False  # an earlier page has the same text word for word; links of copies are not followed
+    is_copy: bool = False  # its text is that of an earlier page, word for word, and its links are not followed
 
     @property
     def is_kept(self) -> bool:

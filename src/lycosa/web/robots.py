@@ -180,7 +180,7 @@ class RobotsWeb:
         if slots is None or not hop.hops or host_of(hop.url) == host_of(origin):
             return await self._web.fetch_any_type(hop.url, limit=_MAX_BYTES)
         host = host_of(hop.url)
-        if (retry_at := slots.acquire(host, self._clock.now())) is not None:
+        if (retry_at := slots.acquire_or_retry_at(host, self._clock.now())) is not None:
             return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=retry_at)
         try:
             fetch = await self._web.fetch_any_type(hop.url, limit=_MAX_BYTES)

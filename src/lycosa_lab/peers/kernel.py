@@ -15,6 +15,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from lycosa_peers import routing
+
 from .records import (
     BUDDIES,
     HOME,
@@ -36,9 +38,9 @@ from .records import (
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, as in splitmix64
-MIX_MULTIPLIER_1, MIX_MULTIPLIER_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-MAX_ATTEMPTS = 64  # as `routing.MAX_ATTEMPTS`
+GOLDEN = np.uint64(routing.GOLDEN)
+MIX_MULTIPLIER_1, MIX_MULTIPLIER_2 = np.uint64(routing.MIX_MULTIPLIER_1), np.uint64(routing.MIX_MULTIPLIER_2)
+MAX_ATTEMPTS = 64  # as `routing.MAX_ATTEMPTS`, which may change: numba's cache would keep the old one
 
 
 def compiled(function: F) -> F:

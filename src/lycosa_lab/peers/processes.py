@@ -90,7 +90,7 @@ class PeerProcesses:
 
     async def search(self, peer: int, words: str, *, limit: int, timeout: float) -> SearchProgress:
         """The final state of a search for `limit` hits."""
-        request = PeerRequest("search", words, max_hits=limit, enough=limit, timeout=timeout)
+        request = PeerRequest("search", words, max_hits=limit, sufficient_hits=limit, timeout=timeout)
         searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
         if not searched:
             raise PeerProcessError(f"a peer ended before its search for {words!r} did")

@@ -173,7 +173,7 @@ def search(
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(MIN_SECONDS, deadline - waited)
             request = PeerRequest(
-                "search", query, max_hits=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, timeout=left
+                "search", query, max_hits=max(limit, min(3 * limit, MAX_PER_PEER)), sufficient_hits=limit, timeout=left
             )
             last, ranking = None, Ranking((), 0)
             with LiveResults(not quiet and not as_json) as showing:

@@ -244,8 +244,8 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
         TEN_READERS: access_log.with_min_users(10),
         TENTH: access_log.sample(0.1, seed=seed),
         HUNDREDTH: access_log.sample(0.01, seed=seed),
-        FADING: access_log.aged(duration / 4),
-        FADING_FAST: access_log.aged(duration / 20),
+        FADING: access_log.decayed(duration / 4),
+        FADING_FAST: access_log.decayed(duration / 20),
         SHUFFLED: shuffled(access_log, seed),
     }
     sample = random.Random(f"{seed} sample").sample(access_log.urls, min(SAMPLE_SIZE, len(access_log.urls)))
@@ -269,7 +269,7 @@ def access_log_of(world: StudyWorld, size: Size, seed: int) -> AccessLog:
 
 def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
     """The same accesses with times and readers permuted: a control in which readers carry no information."""
-    order = np.random.default_rng(seed).permutation(access_log.accesses)
+    order = np.random.default_rng(seed).permutation(access_log.access_count)
     return AccessLog.of_columns(
         UrlColumn.of(access_log.urls),
         access_log.users,

@@ -105,7 +105,7 @@ def ask_all(
 
 def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -> SearchOutcome:
     node, began = network.nodes[name], network.now
-    number = network.begin(name, question.query, max_hits=limit, enough=limit)
+    number = network.begin(name, question.query, max_hits=limit, sufficient_hits=limit)
     while node.stage(number) is not Stage.DONE:
         network.run(network.now + TICK)
     seconds = network.now - began
@@ -115,7 +115,11 @@ def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -
     outcome = network.outcome(number)
     urls = top_urls(question.query, search.answers, name)
     return SearchOutcome(
-        urls, recall(urls, question.relevant), outcome.messages, round(seconds, 4), stages_of(urls, search.answers)
+        urls,
+        recall(urls, question.relevant),
+        outcome.messages_received,
+        round(seconds, 4),
+        stages_of(urls, search.answers),
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 
-from .counter_rng import Floats, Ints, key, normals, subkey, uniforms, uniforms_at
+from .counter_rng import Floats, Ints, normals, stream_key, subkey, uniforms, uniforms_at
 from .links import SECTIONS_SHOWN, Links, PageLinks, TargetSampler
 from .plan import Options, PageFeatures, PageKind, WorldPlan, draw_features
 from .text import CHUNK
@@ -42,12 +42,12 @@ class Snapshot:
         self.days = days
         self._links, self._target_sampler, self._first_new_page = links, target_sampler, len(plan)
         self._death_key, self._change_key, self._text_key, self._relink_key = (
-            key(options.seed, purpose) for purpose in ("deaths", "changes", "rewritten", "relinked")
+            stream_key(options.seed, purpose) for purpose in ("deaths", "changes", "rewritten", "relinked")
         )
         self._parents, birth_days = _births(options.seed, len(plan), days)
         self.plan = _extended(options, plan, self._parents)
         rates = np.array(DEATHS)[self.plan.kind] * np.exp(
-            DEATH_SPREAD * normals(key(options.seed, "death rates"), len(self.plan))
+            DEATH_SPREAD * normals(stream_key(options.seed, "death rates"), len(self.plan))
         )
         death_days = -np.log1p(-uniforms(self._death_key, len(self.plan))) / rates
         death_days[len(plan) :] += birth_days
@@ -125,15 +125,15 @@ class Snapshot:
 def _births(seed: int, page_count: int, days: float) -> tuple[Ints, Floats]:
     """The parent of each new page, and the day on which it appeared."""
     count = int(days * BIRTHS * page_count) + 1
-    birth_days = (np.arange(count) + uniforms(key(seed, "births"), count)) / (BIRTHS * page_count)
+    birth_days = (np.arange(count) + uniforms(stream_key(seed, "births"), count)) / (BIRTHS * page_count)
     birth_days = birth_days[birth_days <= days]
-    return (uniforms(key(seed, "parents"), len(birth_days)) * page_count).astype(np.int64), birth_days
+    return (uniforms(stream_key(seed, "parents"), len(birth_days)) * page_count).astype(np.int64), birth_days
 
 
 def _extended(options: Options, plan: WorldPlan, parents: Ints) -> WorldPlan:
     """The plan with the new pages appended."""
     # The latent standing of a new page is correlated with that of its parent.
-    own = normals(key(options.seed, "born quality"), len(parents))
+    own = normals(stream_key(options.seed, "born quality"), len(parents))
     correlation = 0.5 * options.status_homophily
     latent = correlation * plan.latent[parents] + np.sqrt(1.0 - correlation**2) * own
     ranks = np.searchsorted(np.sort(plan.latent), latent)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .counter_rng import Floats, Ints, key, normals, subkey, uniforms
+from .counter_rng import Floats, Ints, normals, stream_key, subkey, uniforms
 from .plan import Options, PageKind, WorldPlan, topic_looseness
 from .vocabulary import Vocabulary
 
@@ -58,7 +58,7 @@ class TargetSampler:
     def __init__(self, options: Options, plan: WorldPlan):
         order = np.lexsort((plan.latent, plan.topic))
         fitness = (1.0 + plan.in_links) ** FITNESS_POWER * np.exp(
-            0.5 * normals(key(options.seed, "fitness"), len(plan))
+            0.5 * normals(stream_key(options.seed, "fitness"), len(plan))
         )
         self._pages = order.astype(np.int32)  # by topic, then by standing
         self._bounds = np.searchsorted(plan.topic[order], np.arange(options.topics + 1))  # of topics in `_pages`
@@ -92,7 +92,7 @@ def make_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Links:
     navigation_count = sum(len(pair[0]) for pair in navigation)
     sort_key = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, links in the text are shuffled
     sort_key[navigation_count:] = (
-        uniforms(key(options.seed, "places"), len(source) - navigation_count) * 2.0**31
+        uniforms(stream_key(options.seed, "places"), len(source) - navigation_count) * 2.0**31
     ).astype(np.uint32)
     sort_key[navigation_count:] |= np.uint32(1 << 31)
     order = np.argsort(source.astype(np.uint64) << np.uint64(32) | sort_key, kind="stable")
@@ -145,7 +145,7 @@ def _listings(options: Options, plan: WorldPlan) -> list[Pair]:
     pairs = [(source, np.repeat(plan.section_start, listed) + index)]
     homes, sizes = plan.site_start[:-1], np.diff(plan.site_start)
     for number in range(FEATURED):
-        u = uniforms(key(options.seed, "featured", number), len(homes))
+        u = uniforms(stream_key(options.seed, "featured", number), len(homes))
         pairs.append((homes, homes + (u * sizes).astype(np.int64)))
     return pairs
 
@@ -158,15 +158,15 @@ def _sibling_links(options: Options, plan: WorldPlan) -> list[Pair]:
     index = articles - start
     pairs: list[Pair] = [(articles, start + (index + step) % size) for step in (1, -1)]
     for number, share in enumerate(SIBLING_PROBABILITIES):
-        is_linking = uniforms(key(options.seed, "siblings", number), len(articles)) < share
+        is_linking = uniforms(stream_key(options.seed, "siblings", number), len(articles)) < share
         pairs.append(
             (
                 articles[is_linking],
                 _sibling(options, plan, number, articles[is_linking], start[is_linking], size[is_linking]),
             )
         )
-    is_linking = uniforms(key(options.seed, "site links"), len(articles)) < SAME_SITE_PROBABILITY
-    u = uniforms(key(options.seed, "site link"), len(articles))
+    is_linking = uniforms(stream_key(options.seed, "site links"), len(articles)) < SAME_SITE_PROBABILITY
+    u = uniforms(stream_key(options.seed, "site link"), len(articles))
     site = plan.site_of_page[articles]
     anywhere = plan.site_start[site] + (u * np.diff(plan.site_start)[site]).astype(np.int64)
     return [*pairs, (articles[is_linking], anywhere[is_linking])]
@@ -174,10 +174,12 @@ def _sibling_links(options: Options, plan: WorldPlan) -> list[Pair]:
 
 def _sibling(options: Options, plan: WorldPlan, number: int, articles: Ints, start: Ints, size: Ints) -> Ints:
     """An article of the same section for each; with homophily, the one closest in standing of several candidates."""
-    nearest = start + (uniforms(key(options.seed, "sibling", number), len(articles)) * size).astype(np.int64)
-    prefers_similar = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
+    nearest = start + (uniforms(stream_key(options.seed, "sibling", number), len(articles)) * size).astype(np.int64)
+    prefers_similar = (
+        uniforms(stream_key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
+    )
     for candidate in range(1, SIBLINGS_COMPARED):
-        u = uniforms(key(options.seed, "sibling", number, candidate), len(articles))
+        u = uniforms(stream_key(options.seed, "sibling", number, candidate), len(articles))
         other = start + (u * size).astype(np.int64)
         gaps = [np.abs(plan.latent[page] - plan.latent[articles]) for page in (other, nearest)]
         is_closer = prefers_similar & (other != articles) & ((gaps[0] < gaps[1]) | (nearest == articles))
@@ -192,9 +194,9 @@ def _cross_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Pair:
     ranks[np.argsort(plan.latent, kind="stable")] = (np.arange(len(plan)) + 0.5) / len(plan)
     target_sampler = TargetSampler(options, plan)
     topics = _linked_topics(
-        options, plan.topic[source], target_sampler.topic_shares(), words, key(options.seed, "cross")
+        options, plan.topic[source], target_sampler.topic_shares(), words, stream_key(options.seed, "cross")
     )
-    rng_key = key(options.seed, "cross targets")
+    rng_key = stream_key(options.seed, "cross targets")
     target = target_sampler.sample_by_fitness(topics, uniforms(rng_key, len(source)))
     by_standing = uniforms(subkey(rng_key, 1), len(source)) < KERNEL_SHARE * options.status_homophily
     width = KERNEL_WIDTH * normals(subkey(rng_key, 2), int(by_standing.sum()))

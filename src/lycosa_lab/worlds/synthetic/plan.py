@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 
-from .counter_rng import Floats, Ints, key, normals, uniforms
+from .counter_rng import Floats, Ints, normals, stream_key, uniforms
 from .vocabulary import PER_LEAF, SECTION_NAMES, Vocabulary
 
 MIN_SITE = 4  # pages
@@ -154,7 +154,7 @@ def make_plan(options: Options, words: Vocabulary) -> WorldPlan:
     topic[articles] = draw_near_topics(options, "article", topic[articles], ARTICLES_SAME, ARTICLES_NEAR, words)
     topic[site_start[:-1]] = site_topic
 
-    quality = normals(key(seed, "site quality"), sites)
+    quality = normals(stream_key(seed, "site quality"), sites)
     latent = draw_latent_standing(options, quality, site_of_page, section_of_page, kind, len(section_topic))
     in_links = in_links_from_latent(latent)
     features = asdict(draw_features(options, latent))
@@ -189,7 +189,7 @@ def draw_site_sizes(options: Options) -> Ints:
     weights = np.minimum(ranks ** (-1.0 / (SIZE_EXPONENT - 1.0)), sites**LARGEST_SITE_POWER)
     bounds = np.round(np.cumsum(weights) / weights.sum() * spare).astype(np.int64)
     sizes = MIN_SITE + np.diff(bounds, prepend=0)
-    shuffled: Ints = sizes[np.argsort(uniforms(key(options.seed, "site order"), sites), kind="stable")]
+    shuffled: Ints = sizes[np.argsort(uniforms(stream_key(options.seed, "site order"), sites), kind="stable")]
     return shuffled
 
 
@@ -198,7 +198,7 @@ def draw_section_bounds(
 ) -> tuple[Ints, Ints]:
     """The first article and the number of articles of each section; the shares of sections are 0.4 to 1.4."""
     site = np.repeat(np.arange(len(sizes)), section_counts)
-    shares = np.cumsum(0.4 + uniforms(key(seed, "section sizes"), len(site)))
+    shares = np.cumsum(0.4 + uniforms(stream_key(seed, "section sizes"), len(site)))
     before = np.concatenate(([0.0], shares))[first_section[:-1]]
     whole = shares[first_section[1:] - 1] - before
     articles = (sizes - 1 - section_counts)[site]
@@ -212,7 +212,7 @@ def draw_section_bounds(
 def draw_site_topics(options: Options, sizes: Ints) -> Ints:
     """The main topic of each site, such that the shares of topics follow rank ** -0.5, with ranks from 10 on."""
     shares = (np.arange(options.topics) + 10.0) ** -0.5
-    shares = shares[np.argsort(uniforms(key(options.seed, "topic shares"), options.topics), kind="stable")]
+    shares = shares[np.argsort(uniforms(stream_key(options.seed, "topic shares"), options.topics), kind="stable")]
     pages_owed = [(-float(share), topic) for topic, share in enumerate(shares / shares.sum() * options.pages)]
     heapify(pages_owed)
     topics = np.empty(len(sizes), dtype=np.int64)
@@ -225,7 +225,7 @@ def draw_site_topics(options: Options, sizes: Ints) -> Ints:
 
 def topic_looseness(options: Options) -> Floats:
     """For each topic, how many times as often as usual its pages, links and words stray from it: log-normal."""
-    factors: Floats = np.exp(LOOSENESS_SPREAD * normals(key(options.seed, "looseness"), options.topics)).clip(
+    factors: Floats = np.exp(LOOSENESS_SPREAD * normals(stream_key(options.seed, "looseness"), options.topics)).clip(
         0.0, MAX_LOOSENESS
     )
     return factors
@@ -234,25 +234,25 @@ def topic_looseness(options: Options) -> Floats:
 def draw_near_topics(options: Options, purpose: str, topics: Ints, same: float, near: float, words: Vocabulary) -> Ints:
     """A topic near each given one: the same with probability `same`, one of the same top with `near`, else any."""
     looseness = topic_looseness(options)[topics]
-    u = uniforms(key(options.seed, f"{purpose} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
-    other = (uniforms(key(options.seed, f"{purpose} topic"), len(topics)) * options.topics).astype(np.int64)
-    related = words.related(topics, uniforms(key(options.seed, f"{purpose} sibling"), len(topics)))
+    u = uniforms(stream_key(options.seed, f"{purpose} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
+    other = (uniforms(stream_key(options.seed, f"{purpose} topic"), len(topics)) * options.topics).astype(np.int64)
+    related = words.related(topics, uniforms(stream_key(options.seed, f"{purpose} sibling"), len(topics)))
     stays = 1.0 - (1.0 - same) * looseness
     return np.where(u < stays, topics, np.where(u < stays + near * looseness, related, other))
 
 
 def draw_section_words(seed: int, topics: Ints, words: Vocabulary) -> Ints:
     """The name of each section in URLs: the index of a word of its topic, or -1 - the index of a neutral name."""
-    is_topical = uniforms(key(seed, "section names"), len(topics)) < TOPICAL_SECTIONS
-    pick = uniforms(key(seed, "section words"), len(topics))
+    is_topical = uniforms(stream_key(seed, "section names"), len(topics)) < TOPICAL_SECTIONS
+    pick = uniforms(stream_key(seed, "section words"), len(topics))
     topical = words.leaves[topics] + (PER_LEAF * pick**2).astype(np.int64)
     return np.where(is_topical, topical, -1 - (len(SECTION_NAMES) * pick).astype(np.int64))
 
 
 def draw_host_names(seed: int, topics: Ints, words: Vocabulary, unused: Iterator[str]) -> list[str]:
     """A host name for each site; a share TOPICAL_HOSTS of them begins with a word of the topic."""
-    is_topical = uniforms(key(seed, "host names"), len(topics)) < TOPICAL_HOSTS
-    pick = (PER_LEAF * uniforms(key(seed, "host words"), len(topics)) ** 2).astype(np.int64)
+    is_topical = uniforms(stream_key(seed, "host names"), len(topics)) < TOPICAL_HOSTS
+    pick = (PER_LEAF * uniforms(stream_key(seed, "host words"), len(topics)) ** 2).astype(np.int64)
     return [
         f"{word}-{name}.example" if topical else f"{name}.example"
         for word, name, topical in zip(
@@ -274,9 +274,9 @@ def draw_latent_standing(
         SECTION_VARIANCE * homophily,
         NEIGHBOUR_WEIGHT * homophily,
     )
-    own = normals(key(seed, "page quality"), options.pages)
+    own = normals(stream_key(seed, "page quality"), options.pages)
     own = (own + neighbour * np.roll(own, 1)) / np.sqrt(1.0 + neighbour**2)
-    section = normals(key(seed, "section quality"), section_count)[section_of_page]
+    section = normals(stream_key(seed, "section quality"), section_count)[section_of_page]
     bonus = np.array(KIND_BONUS)[kind] * homophily
     latent = (
         np.sqrt(of_site) * quality[site_of_page]
@@ -314,7 +314,7 @@ def draw_features(options: Options, latent: Floats, *, purpose_suffix: str = "")
     """
 
     def feature(name: str, level: float, slope: float, spread: float) -> Floats:
-        noise = normals(key(options.seed, f"feature {name}{purpose_suffix}"), len(latent))
+        noise = normals(stream_key(options.seed, f"feature {name}{purpose_suffix}"), len(latent))
         return np.clip(level + slope * latent + options.feature_noise * spread * noise, -60.0, 60.0)
 
     # Without homophily the number of links must not depend on standing either: since links across sites lead to fit
@@ -331,6 +331,6 @@ def draw_features(options: Options, latent: Floats, *, purpose_suffix: str = "")
 
 def draw_site_traffic(options: Options, in_links: Ints, site_start: Ints) -> NDArray[np.float32]:
     """Visitors of each site, of a million people: log-normal around its in-links."""
-    noise = 1.2 * options.feature_noise * normals(key(options.seed, "traffic"), len(site_start) - 1)
+    noise = 1.2 * options.feature_noise * normals(stream_key(options.seed, "traffic"), len(site_start) - 1)
     reach = np.log1p(np.add.reduceat(in_links, site_start[:-1])) - 4.0 + noise
     return np.exp(np.clip(reach, -20.0, 20.0)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Simulated readers of a synthetic world: each has interests and browses in sessions, mostly by day."""
+"""Simulated users of a synthetic world: each has interests and browses in sessions, mostly by day."""
 
 import random
 from bisect import bisect_right
@@ -18,10 +18,11 @@ from lycosa_lab.worlds.world import Access
 from .links import TargetSampler
 
 DAY = 86_400.0  # seconds
-SESSIONS_PER_DAY = 1.5  # of the mean reader
-KNOWN_PAGES = 6  # of each interest of a reader
-FROM_KNOWN_PAGES = 0.7  # share of sessions that begin at a known page; the others begin at a popular one
-CONTINUES = 0.85  # probability of another page after each
+MEAN_SESSIONS_PER_DAY = 1.5
+MIN_SESSIONS_PER_DAY = 1e-3  # a rate drawn near 0 gives no finite time to the next session
+KNOWN_PAGES_PER_INTEREST = 6
+KNOWN_PAGE_PROBABILITY = 0.7  # of a session to begin at a known page; the others begin at a popular one
+CONTINUATION_PROBABILITY = 0.85  # of reading another page after each
 INTEREST_WEIGHT = 6.0  # of a link to a page of interest; others have weight 1
 RANDOM_LINK_PROBABILITY = 0.1  # probability of following any link
 MEAN_SECONDS_ON_PAGE = 40.0  # mean of the exponential number of seconds on a page, beyond the first second
@@ -31,43 +32,49 @@ _CUMULATIVE_WEIGHTS = tuple(accumulate(_HOURLY_WEIGHTS))
 
 @dataclass(frozen=True)
 class BrowsedWeb:
-    """The web that readers browse: pages, their topics and links."""
+    """The web that users browse: pages, their topics and links."""
 
     topic_of_page: NDArray[np.int16]
     links_of: Callable[[int], NDArray[np.int32]]
     url: Callable[[int], Url]
     exists: Callable[[int], bool]
     target_sampler: TargetSampler
-    topics: int  # how many there are
+    topic_count: int
 
 
 def simulate_accesses(web: BrowsedWeb, *, users: int, days: float, seed: int) -> Iterator[Access]:
-    """All that `users` readers read within some days, in order of time; the memory needed grows with readers only."""
+    """All that some users read within some days, in order of time; the memory needed grows with the users only."""
     if users < 1 or not 0.0 < days <= 36_500.0:
-        raise UsageError(f"readers are 1 or more and read for up to 36500 days, not {users} for {days} days")
-    readers = (_Reader(web, user, days, random.Random(f"{seed} reader {user}")) for user in range(users))
-    return merge(*(reader.reads() for reader in readers), key=attrgetter("at", "user"))
+        raise UsageError(
+            f"{users} users who read for {days:g} days: at least 1 user, and more than 0 and at most 36500 days"
+        )
+    simulated = (_SimulatedUser(web, user, days, _user_rng(seed, user)) for user in range(users))
+    return merge(*(user.accesses() for user in simulated), key=attrgetter("at", "user"))
 
 
-def reader_interests(user: int, *, topics: int, seed: int) -> tuple[int, ...]:
-    """The one to three topics that a reader is interested in."""
-    return _interests(random.Random(f"{seed} reader {user}"), topics)
+def user_interests(user: int, *, topic_count: int, seed: int) -> tuple[int, ...]:
+    """The one to three topics that a user of `simulate_accesses` is interested in."""
+    return _draw_interests(_user_rng(seed, user), topic_count)
 
 
-def _interests(rng: random.Random, topics: int) -> tuple[int, ...]:
-    return tuple(rng.sample(range(topics), min(topics, rng.choice((1, 1, 2, 3)))))
+def _user_rng(seed: int, user: int) -> random.Random:
+    return random.Random(f"{seed} reader {user}")
 
 
-class _Reader:
-    """One reader, by number, who reads for some days."""
+def _draw_interests(rng: random.Random, topic_count: int) -> tuple[int, ...]:
+    return tuple(rng.sample(range(topic_count), min(topic_count, rng.choice((1, 1, 2, 3)))))
+
+
+class _SimulatedUser:
+    """One user, by number, who reads for some days."""
 
     def __init__(self, web: BrowsedWeb, user: int, days: float, rng: random.Random):
         self._web, self._user, self._end, self._rng = web, user, days * DAY, rng
-        self._interests = _interests(rng, web.topics)
-        self._session_rate = SESSIONS_PER_DAY * rng.expovariate(1.0)
-        self._known_pages = [self._popular_page() for _ in range(KNOWN_PAGES * len(self._interests))]
+        self._interests = _draw_interests(rng, web.topic_count)  # first, as `user_interests` draws nothing else
+        self._session_rate = max(MIN_SESSIONS_PER_DAY, MEAN_SESSIONS_PER_DAY * rng.expovariate(1.0))
+        self._known_pages = [self._popular_page() for _ in range(KNOWN_PAGES_PER_INTEREST * len(self._interests))]
 
-    def reads(self) -> Iterator[Access]:
+    def accesses(self) -> Iterator[Access]:
         now = 0.0
         for start in self._session_starts():
             now = max(now, start)
@@ -75,18 +82,18 @@ class _Reader:
             while page is not None and now < self._end:
                 yield Access(self._user, self._web.url(page), now)
                 now += 1.0 + self._rng.expovariate(1.0 / MEAN_SECONDS_ON_PAGE)
-                page = self._next_page(page) if self._rng.random() < CONTINUES else None
+                page = self._next_page(page) if self._rng.random() < CONTINUATION_PROBABILITY else None
 
     def _session_starts(self) -> Iterator[float]:
         """A Poisson process with the same rate each day, stretched within the day by the hourly weights."""
         days = 0.0
         while days < self._end / DAY:
-            days += self._rng.expovariate(max(self._session_rate, 1e-3))
+            days += self._rng.expovariate(self._session_rate)
             day, share = divmod(days, 1.0)
             yield (day + _time_of_day(share)) * DAY
 
     def _first_page(self) -> int:
-        if self._rng.random() < FROM_KNOWN_PAGES:
+        if self._rng.random() < KNOWN_PAGE_PROBABILITY:
             return self._rng.choice(self._known_pages)
         return self._popular_page()
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .counter_rng import Floats, Ints, key, subkey, uniforms, uniforms_at
+from .counter_rng import Floats, Ints, stream_key, subkey, uniforms, uniforms_at
 from .plan import Options, WorldPlan, topic_looseness
 from .vocabulary import BACKGROUND, FUNCTION_WORDS, GENERIC_ANCHORS, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
@@ -77,7 +77,7 @@ class TextGenerator:
         self._site_share = SITE_SHARE * options.site_words
         self._footer_word_count = round(FOOTER_WORDS * options.site_words)
         self._page_key, self._token_key, self._site_key, self._link_key, self._entry_key = (
-            key(options.seed, purpose) for purpose in ("pages", "tokens", "sites", "links", "entries")
+            stream_key(options.seed, purpose) for purpose in ("pages", "tokens", "sites", "links", "entries")
         )
         self.footer = lru_cache(maxsize=10_000)(self._footer)
         self._words_of_site = lru_cache(maxsize=10_000)(self._draw_words_of_site)

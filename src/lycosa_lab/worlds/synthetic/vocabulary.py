@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.reading.stop_words import STOP_WORDS
 
-from .counter_rng import Floats, Ints, key, uniforms
+from .counter_rng import Floats, Ints, stream_key, uniforms
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def random_words(seed: int) -> Iterator[str]:
     """Pronounceable random words, each once, and none of the English words of this file."""
     syllables = ["".join(parts) for parts in product(_ONSETS, _VOWELS)]
     short = len(syllables) ** 2 * len(_ENDS)
-    shift = key(seed, "words") % short
+    shift = stream_key(seed, "words") % short
     for number in range(short * len(syllables)):
         longer, index = divmod(number, short)
         index = (index * 19_777 + shift) % short  # a permutation, so that consecutive words do not look alike
@@ -177,7 +177,7 @@ def make_vocabulary(seed: int, topic_count: int) -> tuple[Vocabulary, Iterator[s
     """The vocabulary of a world, and further random words, which occur in no text, for host names."""
     unused = random_words(seed)
     count_of_tops = max(1, round(topic_count**0.5))
-    top_of_leaf = np.sort((uniforms(key(seed, "tops"), topic_count) * count_of_tops).astype(np.int64))
+    top_of_leaf = np.sort((uniforms(stream_key(seed, "tops"), topic_count) * count_of_tops).astype(np.int64))
     top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topic_count]  # no top is without leaves
     top_of_leaf.sort()
     background = len(FUNCTION_WORDS) + NUMBERS
@@ -191,7 +191,7 @@ def make_vocabulary(seed: int, topic_count: int) -> tuple[Vocabulary, Iterator[s
     for leaf, top in enumerate(top_of_leaf.tolist()):
         of_top = plain[tops[top] : tops[top] + PER_TOP]
         own = chain(known[leaf] if leaf < len(known) else (), unused)
-        plain += _leaf_words(key(seed, "leaf words", leaf), own, of_top, pool)
+        plain += _leaf_words(stream_key(seed, "leaf words", leaf), own, of_top, pool)
     names = tuple(
         f"{plain[tops[top]]}/{plain[leaf]}" for top, leaf in zip(top_of_leaf.tolist(), leaves.tolist(), strict=True)
     )
@@ -217,5 +217,5 @@ def _leaf_words(rng_key: int, own_words: Iterator[str], of_top: Sequence[str], p
 
 def _number_words(seed: int) -> list[str]:
     """Numbers of two to four digits, log-uniform."""
-    sizes = 10.0 ** (1.0 + 3.0 * uniforms(key(seed, "numbers"), NUMBERS))
+    sizes = 10.0 ** (1.0 + 3.0 * uniforms(stream_key(seed, "numbers"), NUMBERS))
     return [str(int(size)) for size in sizes]

@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import Host, JsonValue, Page, Url
 from lycosa_lab.worlds.world import Access, Category, DirectoryEntry
 
 from .addresses import PageUrls
-from .counter_rng import Floats, Ints, key, uniforms
+from .counter_rng import Floats, Ints, stream_key, uniforms
 from .evolution import Snapshot, change_rate
 from .links import Links, PageLinks, TargetSampler, make_links
 from .pages import Anchor, PageLayout, parsed_page, render_html, split_paragraphs
@@ -227,7 +227,7 @@ class SyntheticWorld:
 
     def change_rates(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """The expected changes per day of these pages."""
-        rng_key, kinds = key(self.options.seed, "changes"), self.plan.kind[numbers]
+        rng_key, kinds = stream_key(self.options.seed, "changes"), self.plan.kind[numbers]
         return np.array([change_rate(rng_key, *page) for page in zip(numbers.tolist(), kinds.tolist(), strict=True)])
 
     @cached_property
@@ -237,14 +237,14 @@ class SyntheticWorld:
     # Readers
 
     def accesses(self, *, users: int, days: float, seed: int = 1) -> Iterator[Access]:
-        """What simulated readers read in the world as it is, in order of time."""
+        """What simulated users read in the world as it is, in order of time."""
         web = BrowsedWeb(
             topic_of_page=self.plan.topic,
             links_of=lambda number: self.links_of(number).targets,
             url=self.url,
             exists=lambda number: self._snapshot is None or bool(self._snapshot.exists[number]),
             target_sampler=self._start._target_sampler,
-            topics=self.options.topics,
+            topic_count=self.options.topics,
         )
         return simulate_accesses(web, users=users, days=days, seed=seed)
 
@@ -349,16 +349,16 @@ def known_sites(options: Options, plan: WorldPlan) -> NDArray[np.bool_]:
     """Which sites are known to the editors: a logistic model of the standing of the home page."""
     home = plan.latent[plan.site_start[:-1]].astype(np.float64)
     probability = 1.0 / (1.0 + np.exp(-KNOWN_LEVEL - KNOWN_SLOPE * home))
-    return uniforms(key(options.seed, "known sites"), len(probability)) < probability
+    return uniforms(stream_key(options.seed, "known sites"), len(probability)) < probability
 
 
 def chosen_pages(options: Options, plan: WorldPlan) -> list[NDArray[np.int64]]:
     """The pages listed under each topic, in order: the ones of the highest score, of known sites first."""
-    u = uniforms(key(options.seed, "directory"), len(plan))
+    u = uniforms(stream_key(options.seed, "directory"), len(plan))
     score = 0.8 * plan.latent + _KIND_BONUS[plan.kind] - np.log(-np.log(u + 1e-300))  # Gumbel noise: a weighted sample
     score -= _REPEAT_PENALTY * _rank_within(plan.site_of_page.astype(np.int64) * options.topics + plan.topic, score)
     score[~known_sites(options, plan)[plan.site_of_page]] -= 1000.0
-    order = uniforms(key(options.seed, "directory order"), len(plan))
+    order = uniforms(stream_key(options.seed, "directory order"), len(plan))
     by_topic = np.argsort(plan.topic, kind="stable")
     bounds = np.searchsorted(plan.topic[by_topic], np.arange(options.topics + 1))
     chosen = []

@@ -196,8 +196,8 @@ class UserError(Exception):
     """The user's own code has failed."""
 
 
-@pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
-def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, error: type[BaseException]) -> None:
+@pytest.mark.parametrize(("error", "reason"), [(UserError, "an error (UserError)"), (KeyboardInterrupt, INTERRUPTED)])
+def test_a_run_that_ends_by_an_exception_says_so(bees: Path, error: type[BaseException], reason: str) -> None:
     async def run(session: Session) -> None:
         live = LiveRun(session, web_of(TOPICAL, session))
         complete = await live.prepare(CommandSettings())
@@ -208,7 +208,7 @@ def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, 
 
     with pytest.raises(error), opened(bees) as session:
         asyncio.run(run(session))
-    assert last_run(bees) == (DEFAULT_STRATEGY, INTERRUPTED)
+    assert last_run(bees) == (DEFAULT_STRATEGY, reason)
     assert len(pages(bees)) == 3
     assert len(crawl(bees, TOPICAL, 5)) == 2, "the next run goes on"
 

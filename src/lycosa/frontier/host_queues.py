@@ -583,6 +583,8 @@ class HostQueues:
 
     def _best_dormant(self, spilled: SpilledEntries) -> tuple[tuple[float, float, int], int] | None:
         """The first place among dormant hosts, and the list of its host."""
+        if spilled.is_unused:
+            return None
         over = frozenset(map(hash, () if self._shares is None else self._shares.over))
         spilled.list_apart(over)
         return min(

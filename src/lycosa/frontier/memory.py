@@ -174,7 +174,7 @@ class MemoryFrontier:
         if self._spilled and not self._spilled.has_all_ranks:
             candidates = list(candidates)
             self._prefetch_spilled(candidates)
-        may_have_spilled = self._may_have_spilled
+        may_have_spilled, has_boosts = self._may_have_spilled, bool(self._boosted)
         waiting, merge = self._waiting, self._merge
         for candidate in candidates:
             url = candidate.url
@@ -182,7 +182,7 @@ class MemoryFrontier:
             if entry is None and may_have_spilled:
                 entry = self._find_spilled(url)
             if entry is not None:
-                priority = self._priority_of(entry)
+                priority = self._priority_of(entry) if has_boosts else -entry.rank
                 merged = merge(url, priority, candidate.priority)
                 if merged != priority:
                     self._rerank(entry, candidate, merged)
@@ -211,7 +211,7 @@ class MemoryFrontier:
 
     def is_settled(self, url: Url) -> bool:
         key = hash(url)
-        return key in self._settled or key in self._refused
+        return self._settled[key] > 0 or key in self._refused  # the first is faster than `in`
 
     def _rerank(self, entry: QueueEntry, offered: Candidate, merged: float) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, except for failed attempts and redirects."""

@@ -36,7 +36,7 @@ steps = st.lists(
         st.tuples(st.just("put"), st.lists(st.tuples(hosts, pages, priorities), min_size=8, max_size=20)),
         st.tuples(st.just("take"), st.integers(1, 4)),
         st.tuples(st.just("settle"), st.booleans()),
-        st.tuples(st.just("give back"), st.none()),
+        st.tuples(st.just("requeue"), st.none()),
         st.tuples(st.just("postpone"), st.none()),
         st.tuples(st.just("wait"), st.floats(0, 3)),
         st.tuples(st.just("hold"), st.tuples(hosts, st.floats(0, 5))),
@@ -111,7 +111,7 @@ class Driver:
                 if all(each.url != url(h, p) for each in self.in_flight):
                     self.settled.append(url(h, p))
                     return _told(frontier.settle(url(h, p)))
-            case "give back", _:
+            case "requeue", _:
                 if self.in_flight:
                     frontier.requeue(self.in_flight.pop(0))
             case "postpone", _:

@@ -28,7 +28,7 @@ class MemoryFrontier:
     methods without a docstring do.
 
     A boosted URL is one that the user put first, by itself, its host or a pattern. Entries are spilled if they are not
-    in memory, and stale (outdated) in the queue of their host if their URL was re-ranked, settled or given back since.
+    in memory, and stale (outdated) in the queue of their host if their URL was re-ranked, settled or requeued since.
 
     delay: seconds between two requests to one host.
     patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.

@@ -211,6 +211,12 @@ def test_importing_lycosa_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_a_crawl_loads_no_library_that_it_does_not_use():
+    """Those of the search index, of imports and of refreshes take 9 MB."""
+    code = "import lycosa.cli.crawl, sys; sys.exit(bool({'fastwarc', 'numpy.random', 'tantivy'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_all_is_the_public_surface():
     assert set(lycosa.__all__) == {*lycosa._MODULES, "__version__"}
     public = {name for name in dir(lycosa) if not name.startswith("_")} - {"Any", "TYPE_CHECKING"}

@@ -1,7 +1,10 @@
 """The words of pages: kept as they are, read back, dropped when they are of no use."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -80,6 +83,37 @@ def test_forgotten_words_leave_no_trace(tmp_path: Path) -> None:
     kept.close()
     assert not [path for path in tmp_path.iterdir() if b"petrichor" in path.read_bytes()]
     assert numbers(opened(tmp_path)) == [2]
+
+
+def test_words_are_written_once(tmp_path: Path) -> None:
+    kept = opened(tmp_path)
+    for number in range(1, 401):
+        kept.put(words(number, *range(number, number + 1000)))
+        if number % 100 == 0:
+            kept.commit()
+    written = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert sum(written.values()) <= 1.2 * written[page_words.WORDS_FILE], "no log of what is written holds it too"
+
+
+def test_a_kill_leaves_the_words_of_the_last_commit(tmp_path: Path) -> None:
+    """Also where some of the later ones are in the file already, because there are more than SQLite keeps in memory."""
+    program = """
+        import os, sys
+        from pathlib import Path
+        import numpy as np
+        from lycosa.collection.page_words import CachedWords, PageWords
+
+        kept, counts = PageWords(Path(sys.argv[1]), made_by="1 words"), np.ones(1000, np.uint64)
+        for number in range(1, 1001):
+            kept.put(CachedWords(number, 1.0, np.arange(1000, dtype=np.uint64), counts, np.empty(0, np.float32)))
+            if number == 400:
+                kept.commit()
+        os._exit(9)
+    """
+    path = tmp_path / page_words.WORDS_FILE
+    killed = subprocess.run([sys.executable, "-c", dedent(program), path], check=False)
+    assert killed.returncode == 9 and path.stat().st_size > 6_000_000, "the later words were being written"
+    assert numbers(opened(tmp_path)) == list(range(1, 401))
 
 
 @pytest.mark.parametrize("damage", [b"not a database", b"", None])

@@ -5,6 +5,7 @@ import sqlite3
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -35,7 +36,7 @@ steps = st.lists(
         st.tuples(st.just("put"), st.lists(st.tuples(hosts, pages, priorities), min_size=8, max_size=20)),
         st.tuples(st.just("take"), st.integers(1, 4)),
         st.tuples(st.just("settle"), st.booleans()),
-        st.tuples(st.just("give back"), st.none()),
+        st.tuples(st.just("requeue"), st.none()),
         st.tuples(st.just("postpone"), st.none()),
         st.tuples(st.just("wait"), st.floats(0, 3)),
         st.tuples(st.just("hold"), st.tuples(hosts, st.floats(0, 5))),
@@ -110,7 +111,7 @@ class Driver:
                 if all(each.url != url(h, p) for each in self.in_flight):
                     self.settled.append(url(h, p))
                     return _told(frontier.settle(url(h, p)))
-            case "give back", _:
+            case "requeue", _:
                 if self.in_flight:
                     frontier.requeue(self.in_flight.pop(0))
             case "postpone", _:
@@ -183,6 +184,76 @@ def test_what_is_in_memory_changes_nothing(
             assert hardly.seen() == all_there.seen(), (what, how)
     finally:
         patched.undo()
+
+
+def random_steps(seed: int) -> list[tuple[str, object]]:
+    """A crawl of some tens of hosts of a few domains, of which one has most."""
+    chance = Random(seed)
+    domains = chance.choice([2, 5, 20])
+    hosts = [f"h{number}.site{int(domains * chance.random() ** 2)}.example" for number in range(60)]
+    steps: list[tuple[str, object]] = []
+    for _ in range(200):
+        links = [(chance.choice(hosts), chance.randint(0, 60)) for _ in range(chance.randint(0, 12))]
+        offered = [(host, page, chance.choice([round(chance.random(), 1), chance.random()])) for host, page in links]
+        steps += [("put", offered), ("take", chance.randint(0, 4))]
+        steps += [("settle", chance.random()) for _ in range(chance.randint(0, 4))]
+        steps.append(("wait", chance.choice([0.0, 0.05, 0.3, 1.0])))
+    return steps
+
+
+def taken_in(steps: list[tuple[str, object]], in_memory: int, **options: object) -> list[tuple[float, Url | None]]:
+    """What is taken, and when."""
+    clock = SimulatedClock()
+    frontier = DurableFrontier(sqlite3.connect(":memory:"), in_memory=in_memory, clock=clock, **options)
+    frontier.rank_by(BestFirst())
+    in_flight: list[Url] = []
+    taken: list[tuple[float, Url | None]] = []
+    for step in steps:
+        match step:
+            case "put", offered:
+                frontier.put([Candidate(Url(f"http://{host}/{page}"), x, depth=1) for host, page, x in offered])
+            case "take", count:
+                for _ in range(count):
+                    candidate = frontier.take(clock.now())
+                    taken.append((clock.now(), candidate and candidate.url))
+                    in_flight += [candidate.url] if candidate else []
+            case "settle", share if in_flight:
+                frontier.settle(in_flight.pop(int(share * len(in_flight))), is_kept=True)
+            case "wait", seconds:
+                clock._now += seconds
+    return taken
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+@pytest.mark.parametrize("limits", [{}, {"per_address": 1, "site_share": 1.0}, {"per_address": 1, "site_share": 0.25}])
+def test_long_crawls_take_the_same_urls_at_the_same_times(delay: float, limits: dict[str, float]) -> None:
+    for seed in range(8):
+        steps = random_steps(seed)
+        everything = taken_in(steps, 100_000, delay=delay, **limits)
+        for in_memory in (5, 40):
+            assert taken_in(steps, in_memory, delay=delay, **limits) == everything, (seed, in_memory)
+
+
+def test_a_free_slot_goes_to_the_best_url_that_waits_for_it() -> None:
+    """Even if a host was listed by a better one that no longer waits."""
+    frontier = DurableFrontier(sqlite3.connect(":memory:"), clock=SimulatedClock(), delay=0.0, per_address=1)
+    frontier.rank_by(BestFirst())
+    first, last, gone, worse, better = (
+        Url(f"http://{host}.site.example/{page}") for host, page in ("a1", "a2", "b1", "b2", "c1")
+    )
+    frontier.put([Candidate(first, 1.0), Candidate(last, 0.1)])
+    assert taken_now(frontier) == first
+    frontier.put([Candidate(gone, 0.9), Candidate(worse, 0.3), Candidate(better, 0.5)])
+    assert taken_now(frontier) is None, "one request at a time"
+    frontier.settle(gone)
+    frontier.settle(first)
+    assert taken_now(frontier) == better
+
+
+def taken_now(frontier: DurableFrontier) -> Url | None:
+    candidate = frontier.take(0.0)
+    return None if candidate is None else candidate.url
 
 
 def found_on_pages(first: int, count: int) -> list[list[Candidate]]:

@@ -177,6 +177,19 @@ def test_a_tracker_counts_visits_as_the_catalog_would(crawled: Path) -> None:
         assert tracker.estimate() == before
 
 
+def test_the_links_of_all_visits_are_read_by_one_statement(crawled: Path) -> None:
+    with opened(crawled) as session:
+        catalog, statements = session.collection.catalog, []
+        catalog.connection.set_trace_callback(statements.append)
+        visits = list(catalog.visits_with_links())
+        catalog.connection.set_trace_callback(None)
+        assert len(visits) > 10 and len(statements) == 1
+        for visit in visits:
+            page = catalog.page(visit.url)
+            links = catalog.links(page.number) if page is not None and not page.is_copy else ()
+            assert visit.links == tuple(link.target for link in links if "nofollow" not in link.rel)
+
+
 def test_an_outdated_estimate_is_renewed_or_noted_as_such(crawled: Path) -> None:
     with opened(crawled) as session:
         catalog = session.collection.catalog

@@ -145,7 +145,7 @@ def test_ten_answers_are_learnt_and_what_they_changed_is_shown(copied):
     assert len(read_labels(copied / "bees")) == first.batch_size - 1 == after.labelled
     assert after.change.labels == first.batch_size - 1
     assert after.change.judged is not None
-    assert (after.change.waiting, after.change.is_ranking_left) == (len(waiting(copied / "bees")), False)
+    assert (after.change.waiting, after.change.next_crawl_ranks) == (len(waiting(copied / "bees")), False)
     drawn = read_sample(copied / "bees")
     if drawn:
         good = sum(each.good for each in drawn)
@@ -171,10 +171,10 @@ def test_waiting_links_that_changed_sides_are_counted_as_the_catalog_has_them(tm
         queue.answer(shown.page.url, "yes" if "bee." in shown.page.url else "no")
     after, change = waiting(folder), shown.change
     both = before.keys() & after.keys()
-    assert (change.waiting, change.is_ranking_left) == (len(both), False)
-    assert change.waiting_rose == sum(before[url] < 0.5 <= after[url] for url in both)
-    assert change.waiting_fell == sum(after[url] < 0.5 <= before[url] for url in both)
-    assert change.waiting_rose + change.waiting_fell > 0
+    assert (change.waiting, change.next_crawl_ranks) == (len(both), False)
+    assert change.waiting_now_above == sum(before[url] < 0.5 <= after[url] for url in both)
+    assert change.waiting_now_below == sum(after[url] < 0.5 <= before[url] for url in both)
+    assert change.waiting_now_above + change.waiting_now_below > 0
 
 
 def test_the_server_does_not_read_the_waiting_links_to_compare_them(copied, monkeypatch):
@@ -182,7 +182,7 @@ def test_the_server_does_not_read_the_waiting_links_to_compare_them(copied, monk
     queue = TeachingQueue(copied / "bees", random=Random(0))
     while (shown := queue.view()).change is None:
         queue.answer(shown.page.url, "yes")
-    assert (shown.change.waiting, shown.change.waiting_rose, shown.change.waiting_fell) == (7, 2, 1)
+    assert (shown.change.waiting, shown.change.waiting_now_above, shown.change.waiting_now_below) == (7, 2, 1)
 
 
 def test_why_nothing_could_be_learnt_is_said(copied, monkeypatch):

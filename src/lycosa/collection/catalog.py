@@ -145,8 +145,8 @@ class Catalog(Queries):
         return None
 
     @property
-    def last_number_with_unwritten(self) -> int:
-        """The number of the latest page, including unwritten rows; 0 before the first."""
+    def last_number_added(self) -> int:
+        """The number of the page added last, whether its row is written or not; 0 before the first."""
         return self._last_number
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:

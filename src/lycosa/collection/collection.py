@@ -140,7 +140,7 @@ class Collection:
                 max_bytes=max_bytes,
             )
             catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else CATALOG), writable=writable)
-            if writable and not catalog.last_number_with_unwritten and (not rebuild or _records_personal_pages(folder)):
+            if writable and not catalog.last_number_added and (not rebuild or _records_personal_pages(folder)):
                 catalog.put_state(RECORDS_PERSONAL_PAGES, True)
             collection = cls(
                 folder,

@@ -6,13 +6,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from fastwarc.warc import ArchiveIterator, WarcRecordType
 from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.key_table import KeySet
+from lycosa.vocabulary.late_module import LateModule
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.personal_headers import OTHERS_LEFT_OUT, is_personal_header
 from lycosa.vocabulary.records import Fetch, Outcome
@@ -20,6 +20,11 @@ from lycosa.vocabulary.urls import normalise, secure_key_of
 
 from .event_records import Decode, Headers
 from .warc import CHUNK, next_member
+
+if TYPE_CHECKING:
+    from fastwarc.warc import WarcRecordType
+
+fastwarc = LateModule("fastwarc.warc")
 
 
 def refuse_arc(path: Path, start: bytes) -> None:
@@ -62,7 +67,7 @@ class ForeignFetches:
         with self._path.open("rb") as stream:
             personal = self._personal_requests(stream)
             last = 0
-            for last, record in self._records(stream):
+            for last, record in self._records(stream, fastwarc.WarcRecordType.any_type):
                 if held:
                     yield held[1]
                 fetch = self._fetch(record)
@@ -80,7 +85,7 @@ class ForeignFetches:
     def _personal_requests(self, stream: BinaryIO) -> KeySet:
         """The keys of the URLs that were requested with cookies or the like; requests may follow their responses."""
         found = KeySet()
-        for _, record in self._records(stream, WarcRecordType.request):
+        for _, record in self._records(stream, fastwarc.WarcRecordType.request):
             try:
                 record.parse_http(auto_decode="none")
                 is_personal = any(is_personal_header(str(name)) for name, _ in record.http_headers.items())
@@ -91,14 +96,14 @@ class ForeignFetches:
                 found.add(secure_key_of(url))
         return found
 
-    def _records(self, stream: BinaryIO, types: WarcRecordType = WarcRecordType.any_type) -> Iterator[tuple[int, Any]]:
+    def _records(self, stream: BinaryIO, types: "WarcRecordType") -> Iterator[tuple[int, Any]]:
         """Offsets and records; continues after unreadable parts."""
         start: int | None = 0
         while start is not None:
             stream.seek(start)
             last = start
             try:
-                for record in ArchiveIterator(stream, parse_http=False, record_types=types):
+                for record in fastwarc.ArchiveIterator(stream, parse_http=False, record_types=types):
                     last = record.stream_pos
                     yield last, record
                 return
@@ -107,7 +112,7 @@ class ForeignFetches:
                 start = next_member(stream, last + 1)
 
     def _fetch(self, record: Any) -> Fetch | None:
-        if record.record_type != WarcRecordType.response or not record.is_http:
+        if record.record_type != fastwarc.WarcRecordType.response or not record.is_http:
             return None
         try:
             record.parse_http(auto_decode="none")

@@ -59,7 +59,8 @@ class PageWords:
             with suppress(sqlite3.Error):
                 connection = open_database(self._path, mode="rwc", max_value_size=_MAX_ROW_BYTES)
                 connection.execute("PRAGMA page_size = 32768")  # several rows per page, and little waste
-                connection.execute("PRAGMA journal_mode = WAL")
+                # In a WAL, the words would be written twice; nobody else reads them meanwhile.
+                connection.execute("PRAGMA journal_mode = DELETE")
                 connection.execute("PRAGMA synchronous = OFF")  # what a crash destroys is computed again
                 connection.execute("PRAGMA secure_delete = ON")  # for forgotten pages
                 if not _statements(connection):
@@ -156,7 +157,6 @@ class PageWords:
             removed = [(number,) for number in cached if number not in remaining]
             self._connection.executemany("DELETE FROM counts WHERE number = ?", removed)
             self._connection.commit()
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error:
             self.close()
             self.remove(self._path)

@@ -63,6 +63,7 @@ from .rows import (
     read_run,
     read_short_page,
     read_skip,
+    read_visit,
     unsigned,
 )
 
@@ -622,19 +623,11 @@ class Queries:
 
     def visits_with_links(self) -> Iterator[VisitRow]:
         """Every visit in order, with the relevance of its page and its followable links; without refresh fetches."""
-        visits = self._rows(
-            tuple[CheckedUrl, Outcome, int | None, Score | None, Score | None, int | None],
-            "SELECT fetches.url, outcome, number, relevance, priority, is_copy FROM fetches LEFT JOIN pages USING (url)"
+        return self._records(
+            read_visit,
+            f"SELECT {read_visit.columns} FROM fetches LEFT JOIN pages USING (url)"
             " WHERE settled AND NOT again ORDER BY fetches.rowid",
         )
-        for url, outcome, number, relevance, priority, is_copy in visits:
-            links = () if number is None or is_copy else self._followable_links(number)
-            yield VisitRow(url, outcome, relevance, priority, tuple(links))
-
-    def _followable_links(self, number: int) -> Iterator[Url]:
-        for target, rel in self._rows(tuple[CheckedUrl, str], "SELECT target, rel FROM links WHERE source = ?", number):
-            if "nofollow" not in rel:
-                yield target
 
     def skipped_for(self, *reasons: SkipReason) -> Iterator[Url]:
         """The URLs that were skipped for these reasons."""

@@ -342,6 +342,16 @@ read_run = RowReader(
         "refresh": lambda refresh: from_json(refresh) if refresh else None,
     },
 )
+read_visit = RowReader(
+    VisitRow,
+    {
+        "url": "fetches.url",
+        # One value a visit: as rows of their own, links take twice as long to read.
+        "links": "(SELECT json_group_array(target) FROM links"
+        " WHERE source = pages.number AND NOT pages.is_copy AND instr(rel, 'nofollow') = 0)",
+    },
+    {"outcome": Outcome, "links": from_json},
+)
 read_skip = RowReader(SkipRow)
 read_refresh_state = RowReader(RefreshState, _LOOKED_AT)
 read_short_page = RowReader(ShortPageRow)

@@ -7,20 +7,26 @@ import shutil
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import read_regular_file
+from lycosa.vocabulary.late_module import LateModule
 from lycosa.vocabulary.text import has_unspaced, quoted, unspaced_runs
 
 from .json_text import replace_surrogates
 from .search_query import MAX_QUERY, BooleanQuery, Term, parse_query
+
+if TYPE_CHECKING:
+    import tantivy
+else:
+    tantivy = LateModule("tantivy")  # takes 6 MB with its analyzers, and a long crawl does not use it
 
 WRITER_HEAP = 60_000_000  # bytes before the writer makes a segment; smaller segments are merged more often
 MAX_TEXT = 100_000  # characters of a page that are indexed
@@ -75,10 +81,13 @@ class SearchIndex:
         self._folder = folder
         self._text_of = text_of
         self._relevance_of = relevance_of
-        self._schema = _schema()
         self._open_index: Any = None
         self._link_folder: TemporaryDirectory[str] | None = None
         self._writer: Any = None
+
+    @cached_property
+    def _schema(self) -> Any:
+        return _schema()
 
     def exists(self) -> bool:
         with self._errors():
@@ -354,11 +363,11 @@ class SearchIndex:
         fields = ("title",) if term.field else ("title", "body")
         if has_unspaced(term.text):
             spaced_text = "".join(" " if has_unspaced(letter) else letter for letter in term.text)
-            runs = [characters for run in unspaced_runs(term.text) if (characters := _PLAIN.analyze(" ".join(run)))]
+            runs = [characters for run in unspaced_runs(term.text) if (characters := _plain().analyze(" ".join(run)))]
             pieces = [self._phrase("characters", characters) for characters in runs]  # a run of tone marks has none
-            pieces += [self._word(word, fields) for word in _UNACCENTED.analyze(spaced_text)]
+            pieces += [self._word(word, fields) for word in _unaccented().analyze(spaced_text)]
             return _any_of(pieces) if pieces else None
-        words = _UNACCENTED.analyze(term.text)
+        words = _unaccented().analyze(term.text)
         if not words:
             return None
         if term.kind == "prefix":
@@ -379,12 +388,12 @@ class SearchIndex:
 
     def _word(self, word: str, fields: Sequence[str]) -> Any:
         """Pages that have a form of the word; exact matches rank a little higher."""
-        unstemmed, parts = _UNACCENTED.analyze(word), []
+        unstemmed, parts = _unaccented().analyze(word), []
         for name in fields:
             if unstemmed:
                 parts.append(tantivy.Query.boost_query(self._phrase(name, unstemmed), _EXACT_WEIGHTS[name]))
-            for code, analyzer in _STEMMERS.items():
-                if words := analyzer.analyze(_with_plain_i(word)):
+            for code, algorithm in _STEMMERS.items():
+                if words := _stemming(algorithm).analyze(_with_plain_i(word)):
                     stem = tantivy.Query.term_query(self._schema, f"{name}_{code}", words[0])
                     parts.append(tantivy.Query.boost_query(stem, _STEM_WEIGHTS[name]))
         return _any_of(parts)
@@ -404,10 +413,10 @@ class SearchIndex:
                 )
             self._refuse_other_files()
             index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
-            index.register_tokenizer("plain", _PLAIN)
-            index.register_tokenizer("folded", _UNACCENTED)
-            for code, analyzer in _STEMMERS.items():
-                index.register_tokenizer(f"stems_{code}", analyzer)
+            index.register_tokenizer("plain", _plain())
+            index.register_tokenizer("folded", _unaccented())
+            for code, algorithm in _STEMMERS.items():
+                index.register_tokenizer(f"stems_{code}", _stemming(algorithm))
             self._open_index = index
         return self._open_index
 
@@ -502,32 +511,46 @@ def _analyzer(*filters: Any) -> Any:
     return builder.build()
 
 
-_PLAIN = _analyzer(tantivy.Filter.lowercase())
-# Accents are folded before lowercasing, since the lower case of İ is two characters.
-_UNACCENTED = _analyzer(tantivy.Filter.ascii_fold(), tantivy.Filter.lowercase())
-_STEMMERS = {  # by ISO 639-1 code; stemmers need accents, which are folded afterwards
-    code: _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.stemmer(name), tantivy.Filter.ascii_fold())
-    for code, name in {
-        "ar": "arabic",
-        "da": "danish",
-        "de": "german",
-        "el": "greek",
-        "en": "english",
-        "es": "spanish",
-        "fi": "finnish",
-        "fr": "french",
-        "hu": "hungarian",
-        "it": "italian",
-        "nl": "dutch",
-        "no": "norwegian",
-        "pt": "portuguese",
-        "ro": "romanian",
-        "ru": "russian",
-        "sv": "swedish",
-        "ta": "tamil",
-        "tr": "turkish",
-    }.items()
-} | {OTHER: _UNACCENTED}
+@cache
+def _plain() -> Any:
+    return _analyzer(tantivy.Filter.lowercase())
+
+
+@cache
+def _unaccented() -> Any:
+    # Accents are folded before lowercasing, since the lower case of İ is two characters.
+    return _analyzer(tantivy.Filter.ascii_fold(), tantivy.Filter.lowercase())
+
+
+@cache
+def _stemming(algorithm: str) -> Any:
+    if not algorithm:
+        return _unaccented()
+    # Stemmers need accents, which are folded afterwards.
+    return _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.stemmer(algorithm), tantivy.Filter.ascii_fold())
+
+
+_STEMMERS = {  # the algorithm, by ISO 639-1 code
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    OTHER: "",  # none
+}
 
 
 def _field_names() -> list[str]:
@@ -563,7 +586,7 @@ class _Snippets:
         self._wanted = wanted
         self._generators: dict[str, Any] = {}  # by field
         self._runs = [run for term in terms for run in unspaced_runs(term.text)]  # of scripts without spaces
-        last_words = (_UNACCENTED.analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
+        last_words = (_unaccented().analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
         self._prefixes = tuple(word for words in last_words for word in words)
 
     def snippet_of(self, body: str, language: str) -> str:
@@ -590,7 +613,7 @@ class _Snippets:
         """The first word of a text that starts with one of the prefixes; empty if there is none."""
         if self._prefixes:
             for word in re.findall(r"\w+", body):
-                if any(each.startswith(self._prefixes) for each in _UNACCENTED.analyze(word)):
+                if any(each.startswith(self._prefixes) for each in _unaccented().analyze(word)):
                     return [word]
         return []
 

@@ -356,15 +356,20 @@ class HostQueues:
         """Lists the best hosts parked for a limit, as many as it has free slots."""
         free_slots = limit.slots - limit.in_use
         while limit.parked and free_slots > 0:
-            _, _, host = heappop(limit.parked)
-            self._parked_count -= 1
+            rank, order, host = limit.parked[0]
             queue = self._queues.get(host)
-            if queue is None or not queue.is_parked:  # the listing is outdated
+            is_parked = queue is not None and queue.is_parked
+            best = self._best(queue) if is_parked and queue is not None else None
+            if best is not None and (best.rank, best.order) != (rank, order):
+                heapreplace(limit.parked, (best.rank, best.order, host))  # it has lost the entry by which it was listed
+                continue
+            heappop(limit.parked)
+            self._parked_count -= 1
+            if queue is None or not is_parked:  # the listing is outdated
                 continue
             queue.is_parked = False
             if queue.busy or queue.is_suspended or queue.not_before:
                 continue
-            best = self._best(queue)
             if best is None:
                 self._remove_queue(host, queue)
             else:
@@ -590,6 +595,8 @@ class HostQueues:
 
     def _best_dormant(self, spilled: SpilledEntries) -> tuple[tuple[float, float, int], int] | None:
         """The first place among dormant hosts, and the list of its host."""
+        if spilled.is_unused:
+            return None
         over = frozenset(map(hash, () if self._shares is None else self._shares.over))
         spilled.list_apart(over)
         return min(
@@ -691,6 +698,8 @@ class HostQueues:
             if self._unavailable[0][:2] >= (best_idle.rank, best_idle.order):
                 break
             listing = heappop(self._unavailable)
+            if tried and listing == tried[-1]:  # listed twice, as it was dormant in between
+                continue
             queue = self._queues.get(listing[2])
             listed = None if queue is None else queue.listed_entry
             if queue is None or listed is None or (listed.rank, listed.order) != listing[:2]:

@@ -28,7 +28,7 @@ class MemoryFrontier:
     methods without a docstring do.
 
     A boosted URL is one that the user put first, by itself, its host or a pattern. Entries are spilled if they are not
-    in memory, and outdated in the queue of their host if their URL was re-ranked, settled or given back since.
+    in memory, and outdated in the queue of their host if their URL was re-ranked, settled or requeued since.
 
     delay: seconds between two requests to one host.
     patience: largest number of seconds to wait for a busy or resting host with a better URL; 0 never waits.
@@ -182,7 +182,7 @@ class MemoryFrontier:
         if self._spilled and not self._spilled.has_all_ranks:
             candidates = list(candidates)
             self._prefetch_spilled(candidates)
-        may_have_spilled = self._may_have_spilled
+        may_have_spilled, has_boosts = self._may_have_spilled, bool(self._boosted)
         waiting, merge = self._waiting, self._merge
         for candidate in candidates:
             url = candidate.url
@@ -190,7 +190,7 @@ class MemoryFrontier:
             if entry is None and may_have_spilled:
                 entry = self._find_spilled(url)
             if entry is not None:
-                priority = self._priority_of(entry)
+                priority = self._priority_of(entry) if has_boosts else -entry.rank
                 merged = merge(url, priority, candidate.priority)
                 if merged != priority:
                     self._rerank(entry, candidate, merged)
@@ -219,7 +219,7 @@ class MemoryFrontier:
 
     def is_settled(self, url: Url) -> bool:
         key = hash(url)
-        return key in self._settled or key in self._refused
+        return self._settled[key] > 0 or key in self._refused  # the first is faster than `in`
 
     def _rerank(self, entry: QueueEntry, offered: Candidate, merged: float) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, except for failed attempts and redirects."""

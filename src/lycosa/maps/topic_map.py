@@ -165,7 +165,7 @@ class SpokeAssignment:
     `ranks[i]` is the portal of `nodes[i]`, as an index into the portals.
     """
 
-    def __init__(self, graph: Subgraph, portals: Integers, random: np.random.Generator):
+    def __init__(self, graph: Subgraph, portals: Integers, random: "np.random.Generator"):
         self._graph = graph
         self._portals = portals
         self._random = random

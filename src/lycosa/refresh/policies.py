@@ -271,7 +271,7 @@ def _crawl_rate_of(budget: int, ages: Floats) -> float:
 # ---------------------------------------------------------------- choosing rows, none twice
 
 
-def weighted_sample(weights: Floats, budget: int, random: np.random.Generator) -> Ints:
+def weighted_sample(weights: Floats, budget: int, random: "np.random.Generator") -> Ints:
     """Rows drawn one after the other, each with probability proportional to its weight among those left.
 
     Rows without a weight (zero, negative, NaN) come when no others are left, in random order.
@@ -284,14 +284,14 @@ def weighted_sample(weights: Floats, budget: int, random: np.random.Generator) -
     return smallest(budget, keys, waits)
 
 
-def highest(values: Floats, budget: int, random: np.random.Generator, *, then: Floats | None = None) -> Ints:
+def highest(values: Floats, budget: int, random: "np.random.Generator", *, then: Floats | None = None) -> Ints:
     """The rows of the highest values (NaN counts as lowest); ties by the higher `then`, else in random order."""
     values = np.where(np.isnan(values), -np.inf, values)
     ties = [] if then is None else [-then]
     return smallest(budget, -values, *ties, random.random(len(values)))
 
 
-def interleave(first: Ints, second: Ints, budget: int, random: np.random.Generator) -> Ints:
+def interleave(first: Ints, second: Ints, budget: int, random: "np.random.Generator") -> Ints:
     """Merges two orders of the same rows: each next row from either with probability 1/2, and no row twice."""
     orders = first.tolist(), second.tolist()
     next_index, taken, chosen = [0, 0], set[int](), list[int]()
@@ -317,5 +317,5 @@ def smallest(budget: int, keys: Floats, *ties: Floats) -> Ints:
     return rows[order[:budget]]
 
 
-def _shuffled(size: int, budget: int, random: np.random.Generator) -> Ints:
+def _shuffled(size: int, budget: int, random: "np.random.Generator") -> Ints:
     return random.permutation(size)[: max(0, budget)]

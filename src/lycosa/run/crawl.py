@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, cast
 
@@ -163,9 +164,6 @@ class Assessor:
         on other hosts of each site are followed, and only 300 in all, as a mirror may be found before the original.
     memory: the stored versions of pages that are fetched again.
     score_ahead: called with pages that are parsed before they are assessed, so that `judge` may score them.
-
-    Pages may be parsed before they are assessed: to parse several in a row takes less time than each in its turn, as
-    code and tables stay in the caches of the processor.
     """
 
     read: ReadPage
@@ -177,29 +175,25 @@ class Assessor:
     keep_noindex: bool = False
     follow_copies: bool = False
     score_ahead: Callable[[Page], None] = lambda page: None
-    # By the id of their fetches.
-    _read_ahead: dict[int, tuple[Fetch, Page | None]] = field(default_factory=dict, init=False, repr=False)
 
-    def read_ahead(self, completed: Iterable[tuple[Candidate, Fetch]]) -> None:
-        """Parses the pages of fetches that will be assessed next, unless the first of them is parsed already."""
-        until = time.thread_time() + _MAX_READ_AHEAD_SECONDS
-        for candidate, fetch in completed:
-            if id(fetch) in self._read_ahead or time.thread_time() > until:
-                return
-            if fetch.outcome is Outcome.OK and candidate.lane != REFRESH:
-                page = self.read(fetch)
-                if page is not None:
-                    self.score_ahead(page)
-                self._read_ahead[id(fetch)] = (fetch, page)
+    def read_ahead(self, candidate: Candidate, fetch: Fetch) -> Page | None:
+        """The page of a fetch that will be assessed later, if it has one that does not depend on a stored version."""
+        if fetch.outcome is not Outcome.OK or candidate.lane == REFRESH:
+            return None
+        page = self.read(fetch)
+        if page is not None:
+            self.score_ahead(page)
+        return page
 
-    def __call__(self, candidate: Candidate, fetch: Fetch) -> Visit:
+    def __call__(self, candidate: Candidate, fetch: Fetch, page: Page | None = None) -> Visit:
+        """The visit; `page`: what `read_ahead` returned, if it was called."""
         if self.memory is not None and candidate.lane == REFRESH:
-            return self.memory.with_change(self._judged(candidate, self.memory.compared(fetch)))
-        return self._judged(candidate, fetch)
+            return self.memory.with_change(self._judged(candidate, self.memory.compared(fetch), None))
+        return self._judged(candidate, fetch, page)
 
-    def _judged(self, candidate: Candidate, fetch: Fetch) -> Visit:
-        ahead = self._read_ahead.pop(id(fetch), None)
-        page = self.read(fetch) if ahead is None else ahead[1]
+    def _judged(self, candidate: Candidate, fetch: Fetch, page: Page | None) -> Visit:
+        if page is None:
+            page = self.read(fetch)
         if page is None:
             return Visit(candidate, fetch)
         duplicate_of = self._duplicate_of(page)
@@ -276,9 +270,8 @@ class Crawl:
         fetches, refusals = _Fetches(self), _Refusals(self)
         try:
             while (completed := await fetches.next()) is not None:
-                candidate, fetch = completed
-                self.status.fetch_counts.count(fetch)
-                visit = refusals.step(candidate, fetch)
+                self.status.fetch_counts.count(completed.fetch)
+                visit = refusals.step(completed)
                 if visit is not None:
                     self.observe(visit)
                     yield visit
@@ -298,9 +291,10 @@ class _Refusals:
         self._refused: list[Visit] = []
         self._any_request_made = crawl.status.pages > 0
 
-    def step(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
+    def step(self, completed: "_CompletedFetch") -> Visit | None:
         """One step of the loop, left for later while every address is refused; None if the fetch will be retried."""
-        loop, assess = self._crawl.loop, self._crawl.assess
+        candidate, fetch, page = completed
+        loop, assess = self._crawl.loop, partial(self._crawl.assess, page=page)
         if self._any_request_made:
             return loop.step(candidate, fetch, assess)
         if loop.retry(candidate, fetch):
@@ -323,6 +317,12 @@ class _Refusals:
             )
 
 
+class _CompletedFetch(NamedTuple):
+    candidate: Candidate
+    fetch: Fetch
+    page: Page | None = None  # if it was parsed ahead of its turn
+
+
 class _StartedFetch(NamedTuple):
     waited_before: float  # seconds that the crawl had waited when the fetch was started
     task: asyncio.Task[None]
@@ -340,7 +340,7 @@ class _Fetches:
         self._returned = 0  # completed fetches that `next` has returned
         self._bug: BaseException | None = None  # an exception of the web, which should return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
-        self._completed: deque[tuple[Candidate, Fetch]] = deque()
+        self._completed: deque[_CompletedFetch] = deque()
         # The duration of a fetch is measured in seconds of waiting: time spent parsing pages or training a model does
         # not make a host slow.
         self._waited = 0.0
@@ -348,16 +348,16 @@ class _Fetches:
         self._max_in_flight = crawl.concurrency
         self._limit_to(crawl.slots.max_fetches)
 
-    async def next(self) -> tuple[Candidate, Fetch] | None:
+    async def next(self) -> _CompletedFetch | None:
         """The next fetch that completes; None at the end of the crawl."""
         return await (self._next_sequential() if self._crawl.concurrency == 1 else self._next_concurrent())
 
-    async def _next_sequential(self) -> tuple[Candidate, Fetch] | None:
+    async def _next_sequential(self) -> _CompletedFetch | None:
         frontier, clock = self._crawl.loop.frontier, self._clock
         while not self._stop_if_over():
             candidate = None if self._status.is_paused else frontier.take(clock.now())
             if candidate is not None:
-                return candidate, await self._fetch(candidate)
+                return _CompletedFetch(candidate, await self._fetch(candidate))
             if self._status.is_paused:
                 await clock.sleep_until(clock.now() + _MAX_WAIT)
             elif not self._stop_if_hopeless(ready_at := frontier.next_ready_at()):
@@ -365,7 +365,7 @@ class _Fetches:
                 await clock.sleep_until(min(now if ready_at is None else ready_at, now + _MAX_WAIT))
         return None
 
-    async def _next_concurrent(self) -> tuple[Candidate, Fetch] | None:
+    async def _next_concurrent(self) -> _CompletedFetch | None:
         while not self._stop_if_over():
             self._launch()
             if not self._completed:
@@ -376,9 +376,20 @@ class _Fetches:
                 raise self._bug
             if self._completed:
                 self._returned += 1
-                self._crawl.assess.read_ahead(islice(self._completed, _MAX_READ_AHEAD))
+                if self._completed[0].page is None:
+                    self._read_ahead()
                 return self._completed.popleft()
         return None
+
+    def _read_ahead(self) -> None:
+        """Parses the pages of the next fetches: several in a row take less time than each in its turn, as code and
+        tables stay in the caches of the processor."""
+        until = time.thread_time() + _MAX_READ_AHEAD_SECONDS
+        for index, completed in enumerate(list(islice(self._completed, _MAX_READ_AHEAD))):
+            if completed.page is not None or time.thread_time() > until:
+                return
+            page = self._crawl.assess.read_ahead(completed.candidate, completed.fetch)
+            self._completed[index] = completed._replace(page=page)
 
     def _launch(self) -> None:
         if self._crawl.slots.take_file_limit_reached():
@@ -430,7 +441,7 @@ class _Fetches:
         fetch = await self._fetch(candidate)
         if fetch.outcome is not Outcome.POSTPONED and was_requested(fetch):
             self._crawl.loop.frontier.observe(host_of(candidate.url), self._waited - waited_before)
-        self._completed.append((candidate, fetch))
+        self._completed.append(_CompletedFetch(candidate, fetch))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # frees its slot
         self._status.woken.set()
 

@@ -274,12 +274,13 @@ class RecallEstimator:
             self._slots[slot] = cell << 2 | _OTHER
 
     def _add_links(self, url: Url, targets: set[Url], is_relevant: bool) -> None:
-        slots, waiting = self._slots, self._waiting
+        slots, waiting, seed = self._slots, self._waiting, self._hash_seed
         next_cells = _RELEVANT_PARENT_ADDED if is_relevant else _OTHER_PARENT_ADDED
         targets.discard(url)
         for target in targets:
-            slot = self._slot(target)
-            state, cell = slots[slot] & 3, slots[slot] >> 2
+            slot = key_of(target, seed) % SLOTS
+            entry = slots[slot]
+            state, cell = entry & 3, entry >> 2
             next_cell = next_cells[cell]
             if state == _WAITING:
                 waiting[cell] -= 1

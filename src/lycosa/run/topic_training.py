@@ -427,7 +427,7 @@ class _CrawledPages:
         self.has_new_pages = self.has_additions = True
         counts = PageCounts.of(page)
         counts = counts.with_vector() if with_vector else counts
-        session.pages.words.put(CachedWords(session.collection.catalog.last_number_with_unwritten, at, *counts))
+        session.pages.words.put(CachedWords(session.collection.catalog.last_number_added, at, *counts))
         topic = session.topic
         if (
             topic.uses_background_negatives

@@ -33,9 +33,9 @@ class Learnt(Struct, frozen=True):
 
     judged: int | None = None  # pages scored again; None if the next crawl trains the model
     waiting: int | None = None  # URLs that waited before and after; None if their priorities were not compared
-    waiting_rose: int = 0  # number of these that now have a priority of `RELEVANT` or more
-    waiting_fell: int = 0  # number of these that no longer have
-    is_ranking_left: bool = False  # whether the next crawl ranks the waiting URLs by what was learnt
+    waiting_now_above: int = 0  # number of these that now have a priority of `RELEVANT` or more
+    waiting_now_below: int = 0  # number of these that no longer have
+    next_crawl_ranks: bool = False  # whether the next crawl ranks the waiting URLs by what was learnt
 
 
 class _Task(Struct, frozen=True):
@@ -90,12 +90,12 @@ def _learn(task: _Task) -> Learnt:
     before = _waiting_sides(folder) if task.ranks_waiting else None
     judged = label_pages(folder, labels, notify=lambda line: None).judged
     if before is None or judged is None:
-        return Learnt(judged, is_ranking_left=before is not None)
+        return Learnt(judged, next_crawl_ranks=before is not None)
     if ask(folder, CrawlRequest("status")) is None:
         try:
             rank_waiting(folder, clock=WallClock(), notify=lambda line: None)
         except CollectionError:  # another process has just begun to work on it: the next crawl ranks them
-            return Learnt(judged, is_ranking_left=True)
+            return Learnt(judged, next_crawl_ranks=True)
     after = _waiting_sides(folder)
     return Learnt(judged) if after is None else Learnt(judged, *before.changes(after))
 

@@ -41,9 +41,9 @@ class LearntChange(Struct, frozen=True):
     became_relevant: int  # number of pages
     became_irrelevant: int
     waiting: int | None  # URLs that waited before and after; None if their priorities are not from 0 to 1, or not new
-    waiting_rose: int  # number of these that now have a priority of `RELEVANT` or more
-    waiting_fell: int  # number of these that no longer have
-    is_ranking_left: bool  # whether the next crawl ranks the waiting URLs by what was learnt
+    waiting_now_above: int  # number of these that now have a priority of `RELEVANT` or more
+    waiting_now_below: int  # number of these that no longer have
+    next_crawl_ranks: bool  # whether the next crawl ranks the waiting URLs by what was learnt
 
 
 class RandomSample(Struct, frozen=True):
@@ -154,9 +154,9 @@ class TeachingQueue:
             sum(after[number] and not before[number] for number in both),
             sum(before[number] and not after[number] for number in both),
             learnt.waiting,
-            learnt.waiting_rose,
-            learnt.waiting_fell,
-            learnt.is_ranking_left,
+            learnt.waiting_now_above,
+            learnt.waiting_now_below,
+            learnt.next_crawl_ranks,
         )
 
     def _relevant(self) -> dict[int, bool]:

@@ -29,7 +29,7 @@ from .host_slots import CurrentSlots
 _MAX_SITEMAPS = 1_000  # number of downloads
 _MAX_PER_HOST = 100  # so that one host cannot use up the total
 _MAX_WAITING = 100_000  # sitemaps of all sites that wait for their turn; but each site may have `_MAX_PER_HOST`
-_MAX_BYTES_PER_HOST = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
+_MAX_BYTES_PER_SITE = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
 _SITEMAP, _SITEMAP_OF_INDEX = 1, 2  # depths: an index lists sitemaps, but not other indexes
 
 
@@ -261,7 +261,7 @@ class _SitemapStrategy(BaseStrategy):
         self._unread: set[int] = set()  # positions
         self._fetched_on: Counter[Host] = Counter()
         self._turns: dict[str, _Turns] = {}  # by site
-        self._bytes_read: Counter[Host] = Counter()  # of sitemaps read, unzipped
+        self._bytes_read: Counter[str] = Counter()  # of sitemaps read, unzipped, by the sites that named them
         self.is_complete = False  # whether no sitemap left would change the URLs
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
@@ -309,9 +309,8 @@ class _SitemapStrategy(BaseStrategy):
         pages: list[Url] = []
         if fetch.outcome is Outcome.OK:
             content = unzipped(fetch.content)
-            host = host_of(fetch.url)
-            self._bytes_read[host] += len(content)
-            if self._bytes_read[host] <= _MAX_BYTES_PER_HOST:
+            self._bytes_read.update(dict.fromkeys(sitemap.sites, len(content)))
+            if any(self._bytes_read[site] <= _MAX_BYTES_PER_SITE for site in sitemap.sites):
                 pages, sitemaps = parse_sitemap(fetch.url, content, self._result.limit)
                 if sitemaps and sitemap.depth == _SITEMAP:
                     self._children[sitemap.position] = sitemaps[: self._max_waiting]
@@ -374,7 +373,9 @@ class _SitemapStrategy(BaseStrategy):
         """The sitemaps to fetch next, of each site in turn, beginning with the site that has had the fewest."""
         served = self._result.served_sites()
         turns = [
-            (each.rank, order, each) for order, (site, each) in enumerate(self._turns.items()) if site not in served
+            (each.rank, order, each)
+            for order, (site, each) in enumerate(self._turns.items())
+            if site not in served and self._bytes_read[site] <= _MAX_BYTES_PER_SITE
         ]
         heapify(turns)
         while turns:

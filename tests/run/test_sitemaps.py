@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.recipe import Requests
+from lycosa.run.crawl import MAX_HOLD
 from lycosa.run.sitemaps import SitemapUrls, urls_in_sitemaps
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Url
@@ -143,8 +144,9 @@ def listed_for(
     *,
     limit: int = 50_000,
     waits: Mapping[str, float] = {},  # seconds until a host answers, by host
+    clock: SimulatedClock | None = None,
 ) -> SitemapUrls:
-    clock = SimulatedClock()
+    clock = clock or SimulatedClock()
     web = LateWeb({Url(url): page for url, page in pages.items()}, clock=clock)
     web.waits = waits
     reading = urls_in_sitemaps(
@@ -271,6 +273,21 @@ def test_a_site_that_asks_for_a_long_wait_holds_up_no_other() -> None:
         "http://b.example/map": sitemap("http://b.example/"),
     }
     assert listed_for(named, pages).urls == ["http://b.example/"]
+
+
+@pytest.mark.parametrize("host", ["a.example", "h{}.a.example"])
+def test_a_site_that_asks_for_many_short_waits_holds_up_no_other_for_long(host: str) -> None:
+    """With a minute for each of its sitemaps, and each attempt, the crawl began after hours."""
+    many = [f"http://{host.format(number)}/{number}" for number in range(100)]
+    named = {"a.example": many, "b.example": ["http://b.example/index"]}
+    pages = dict.fromkeys(many, Reply(503, {"Retry-After": "60"}))
+    pages |= {
+        "http://b.example/index": index("http://b.example/map"),
+        "http://b.example/map": sitemap("http://b.example/"),
+    }
+    clock = SimulatedClock(1_000.0)
+    assert listed_for(named, pages, clock=clock).urls == ["http://b.example/"]
+    assert clock.now() <= 1_000.0 + 2 * MAX_HOLD
 
 
 def test_no_more_is_read_of_a_site_whose_share_is_full() -> None:

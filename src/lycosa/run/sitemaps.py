@@ -200,11 +200,17 @@ async def urls_in_sitemaps(
 
 
 class _WaveFrontier(MemoryFrontier):
-    """Gets the next wave of candidates when the last one is fetched, but for hosts that asked for a long wait."""
+    """Gets the next wave of candidates when the last one is fetched, but for hosts that asked for a long wait.
+
+    That is one of more than `MAX_HOLD`, or several that are longer together: the pages of all sites wait for the
+    sitemaps of each.
+    """
 
     def __init__(self, next_wave: Callable[[], list[Candidate]], **options: Any):
         super().__init__(**options)
         self._next_wave = next_wave
+        self._held_until: dict[str, float] = {}  # by registered domain, like the following
+        self._waits: dict[str, float] = {}  # seconds for which one of its hosts was held
 
     def take(self, now: float) -> Candidate | None:
         while (candidate := super().take(now)) is None:
@@ -212,6 +218,13 @@ class _WaveFrontier(MemoryFrontier):
                 break
             self.put(wave)
         return candidate
+
+    def hold(self, host: Host, until: float) -> None:
+        site, now = site_of(host), self._clock.now()
+        held_until = max(now, self._held_until.get(site, now))
+        self._waits[site] = wait = self._waits.get(site, 0.0) + max(0.0, until - held_until)
+        self._held_until[site] = max(until, held_until)
+        super().hold(host, until if wait <= MAX_HOLD else max(until, now + 2 * MAX_HOLD))
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """A robots.txt as large as may be read, of rules that have to be tried one by one."""
 
 import asyncio
+import gc
 import time
 import tomllib
 import tracemalloc
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from protego import Protego
 
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Host, Outcome, PastFetch, Url
@@ -135,6 +137,21 @@ def test_what_was_postponed_is_decided_even_if_the_rules_do_not_fit() -> None:
         urls = [Url(f"http://{path}{number}.example/{path}") for number in range(12)]
         assert set(asyncio.run(_rounds(web, urls, rounds=2)).values()) == {outcome}
     assert max(every.asked.values()) == 1
+
+
+def test_rules_that_were_dropped_take_no_memory() -> None:
+    """They refer to each other in cycles, which a crawl hardly ever looks for: 700 MB in a minute."""
+    every = _LargeOnSome(_MANY_RULES, lambda host: True)
+    web = RobotsWeb(every, user_agent="lycosa/1", clock=_CLOCK, slots=_HasDelay())
+    gc.collect()
+    before = sum(isinstance(each, Protego) for each in gc.get_objects())
+    gc.disable()
+    try:
+        asyncio.run(_rounds(web, [Url(f"http://h{number}.farm.example/") for number in range(40)], rounds=1))
+        kept = sum(isinstance(each, Protego) for each in gc.get_objects()) - before - len(web._decisions)
+    finally:
+        gc.enable()
+    assert kept <= 2 * 64_000_000 / (600 * 10_000) + 2
 
 
 def test_sitemaps_are_known_even_if_the_rules_do_not_fit() -> None:

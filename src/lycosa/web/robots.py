@@ -1,6 +1,7 @@
 """Compliance with robots.txt (RFC 9309)."""
 
 import asyncio
+import gc
 import re
 from collections import Counter, OrderedDict
 from itertools import islice
@@ -97,6 +98,7 @@ class RobotsWeb:
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
         self._cached_bytes: Counter[str] = Counter()  # by registered domain
+        self._dropped_bytes = 0  # since what was dropped has been freed
         self._postponed_urls: dict[str, Url] = {}  # by origin, whose policy is in `_policies` but was not used yet
         self._decisions: OrderedDict[Url, _Policy] = OrderedDict()  # for postponed URLs whose policy was dropped
         # Requests for robots.txt in flight, by origin, with the futures of those who wait for them.
@@ -261,6 +263,12 @@ class RobotsWeb:
             self._decisions[url] = _only_about(url, policy, self._token)
             if len(self._decisions) > _MAX_DECISIONS:
                 self._decisions.popitem(last=False)
+        self._dropped_bytes += policy.size
+        if (
+            self._dropped_bytes > _MAX_CACHED_BYTES
+        ):  # rules refer to each other in cycles, which nothing else would free
+            gc.collect()
+            self._dropped_bytes = 0
 
 
 def _only_about(url: Url, policy: _Policy, token: str) -> _Policy:

@@ -472,6 +472,11 @@ def pages() -> dict[str, bytes]:
         "external-entity": b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><p>&e;' + words,
         "xml-bomb": b"<?xml version='1.0'?>" + b"<a>" * 50_000,
         "svg": b"<svg>" * 20_000 + words,
+        "svg-metas": words + b"<svg><foreignObject><title><b>" + b"<meta " * 45_000,
+        "links-of-long-base": b"<base href='/m/"
+        + b"b" * 1_900
+        + b"/'>"
+        + b"".join(b"<a href=%d>x</a>" % n for n in range(4_900)),
         "math": b"<math><mi>" * 20_000 + words,
         "templates": b"<template>" * 20_000 + words,
         "selects": b"<select><option>" * 20_000 + words,
@@ -549,6 +554,9 @@ def robots() -> dict[str, Answer]:
         "robots-202": (response(b"", "202 Accepted"), BUSY),
         "robots-206": (response(b"User-agent: *\nAllow: /\n", "206 Partial Content"), BUSY),
         "robots-300": (response(b"", "300 Multiple Choices"), BUSY),
+        "robots-blank-lines": (text(b"\n" * 500_000), OK),
+        "robots-other-lines": (text(b"Request-rate: 1/1\n" * 28_000), OK),
+        "robots-sitemap-lines": (text(b"Sitemap: /s\n" * 40_000), OK),
         "robots-html": (response(html("Not found", "no robots here")), OK),
         "robots-binary": (text(bytes(range(256)) * 500), OK),
         "robots-nul": (text(bytes(100_000)), OK),

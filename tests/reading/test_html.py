@@ -161,6 +161,23 @@ def test_a_reader_may_be_told_how_many_links_to_read_of_a_page() -> None:
     assert (len(page.links), page.links_beyond) == (20, 10)
 
 
+@pytest.mark.parametrize("long", ["base", "page"])
+def test_what_a_page_can_make_of_short_links_is_bounded(long: str) -> None:
+    """A base of 3,900 characters made 20 MB of a page of 60 kB, and each link is stored with the URL of its page."""
+    base, url = ("b" * 3_900, "") if long == "base" else ("", "p" * 1_900)
+    html = f"<base href=/{base}/>" + "".join(f"<a href={number}>n</a>" for number in range(5_000))
+    page = parse_html(html, Url(f"http://a.example/{url}"))
+    assert len(page.links) + page.links_beyond == 5_000
+    assert len(page.links) >= 250
+    assert sum(len(link.target) + len(url) for link in page.links) <= 1_010_000
+
+
+def test_a_page_of_many_links_of_ordinary_length_is_read_whole() -> None:
+    html = "".join(f"<a href=/{'path/' * 10}{number}>n</a>" for number in range(5_000))
+    page = parse_html(html, Url("http://www.example.org/" + "path/" * 10))
+    assert (len(page.links), page.links_beyond) == (5_000, 0)
+
+
 def test_what_robots_must_know_of_a_link_is_not_cut_off() -> None:
     page = parsed(f'<a href="/b" rel="{"noopener " * 12}NoFollow">b</a>')
     assert "nofollow" in page.links[0].rel

@@ -215,6 +215,14 @@ def test_a_long_meta_forbids_what_it_says_where_nobody_knows_what_is_markup(attr
     assert "noindex" in small.robots and "noindex" in large.robots
 
 
+@pytest.mark.parametrize("meta", ["<meta name=x content=y>", "<meta "])
+def test_thousands_of_metas_where_nobody_knows_what_is_markup_forbid_all(meta: str) -> None:
+    """Each of them was read for 2,000 characters, up to the same end: 15 s for a page of a megabyte."""
+    few, many = (parse_html(f"{LARGE}{UNCERTAIN}{meta * count}>", Url("http://a.example/")) for count in (300, 5_000))
+    assert "noindex" not in few.robots
+    assert {"noindex", "nofollow"} <= many.robots
+
+
 @pytest.mark.parametrize("length", [100, 5_000, 50_000])
 @pytest.mark.parametrize(
     "tag",

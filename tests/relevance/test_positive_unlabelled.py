@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.relevance import LinearModel, background, train_from_positives
-from lycosa.relevance.positive_unlabelled import _gap, _share_on_topic, _solve
-from lycosa.relevance.term_counts import PageCounts
+from lycosa.relevance.positive_unlabelled import _Documents, _gap, _share_on_topic, _solve
+from lycosa.relevance.svm import MAX_TERMS
+from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CountedTerms, PageCounts
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page
 from relevance.topical_web import MadeUpWeb, page_of
@@ -74,6 +75,35 @@ def test_the_same_pages_give_the_same_model() -> None:
 def test_examples_without_words_are_refused(good: list, background: list, missing: str) -> None:
     with pytest.raises(RecipeError, match=f"no {missing} example has a word"):
         train_from_positives(good, [], [], background)
+
+
+@pytest.fixture
+def strange_words() -> list[dict[str, int]]:
+    """The terms of pages of a site that makes up its words, as many as there can be."""
+    return [{f"w{page}x{number}": 1 for number in range(8_000)} | {"honey": 1} for page in range(60)]
+
+
+def test_a_model_of_pages_of_made_up_words_can_be_read_again(strange_words: list[dict[str, int]]) -> None:
+    """It had more words than are read: it was not saved, and trained again by the next run."""
+    model = train_from_positives([{"honey": 3, "bee": 2}], [{"ship": 2, "mast": 1}] * 5, strange_words, [])
+    plain = model.to_plain()
+    assert len(plain["terms"]) <= MAX_TERMS
+    assert {"honey", "bee", "ship"} <= plain["terms"].keys()
+    again = LinearModel.from_plain(plain)
+    assert again.distance({"honey": 1, "bee": 1}) == model.distance({"honey": 1, "bee": 1})
+
+
+def test_of_a_training_page_a_bounded_number_of_terms_is_in_memory(strange_words: list[dict[str, int]]) -> None:
+    counted = CountedTerms(strange_words[0])
+    assert list(counted) == list(strange_words[0])[:MAX_PAGE_TERMS]
+    assert len(counted.codes) == len(counted.counts) == len(counted.words) == MAX_PAGE_TERMS
+
+
+def test_a_kernel_computed_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [{f"w{word * page % 50}": word + 1 for word in range(40)} for page in range(1, 12)]
+    whole = _Documents(pages[:3], pages[3:6], pages[6:], []).kernel
+    monkeypatch.setattr("lycosa.relevance.positive_unlabelled._KERNEL_WORDS", 7)
+    assert _Documents(pages[:3], pages[3:6], pages[6:], []).kernel == pytest.approx(whole, abs=1e-6)
 
 
 def test_words_too_long_to_save_are_left_out() -> None:

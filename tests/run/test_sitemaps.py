@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.recipe import Requests
+from lycosa.run.crawl import MAX_HOLD
 from lycosa.run.sitemaps import SitemapUrls, urls_in_sitemaps
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Url
@@ -107,10 +108,12 @@ def test_a_sitemap_of_elements_that_are_no_urls_is_given_up() -> None:
     assert listed({MAP: late.replace("<a/>" * 4_500, "")}) == ["http://a.example/x"]
 
 
-def test_of_the_sitemaps_of_one_host_no_more_is_read_than_of_a_large_one(monkeypatch) -> None:
-    monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_PER_HOST", 1_000)
-    maps = {f"http://a.example/{n}.xml": sitemap(f"http://a.example/p{n}") for n in range(20)}
-    assert len(listed({MAP: index(*maps), **maps})) < 5
+@pytest.mark.parametrize("host", ["a.example", "n{}.a.example", "n{}.example"])
+def test_of_the_sitemaps_of_one_site_no_more_is_read_than_of_a_large_one(monkeypatch, host: str) -> None:
+    """Names cost nothing: with one for each sitemap, a site had a thousand of them read, for 20 minutes."""
+    monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_PER_SITE", 2_000)
+    maps = {f"http://{host.format(n)}/{n}.xml": sitemap(f"http://a.example/p{n}") for n in range(20)}
+    assert 1 <= len(listed({MAP: index(*maps), **maps})) < 8
 
 
 class NamedSitemaps:
@@ -141,8 +144,9 @@ def listed_for(
     *,
     limit: int = 50_000,
     waits: Mapping[str, float] = {},  # seconds until a host answers, by host
+    clock: SimulatedClock | None = None,
 ) -> SitemapUrls:
-    clock = SimulatedClock()
+    clock = clock or SimulatedClock()
     web = LateWeb({Url(url): page for url, page in pages.items()}, clock=clock)
     web.waits = waits
     reading = urls_in_sitemaps(
@@ -169,6 +173,14 @@ def test_no_site_takes_the_sitemaps_of_others(monkeypatch: pytest.MonkeyPatch) -
     pages = {url: sitemap(f"{url}/page") for url in many}
     pages |= {f"http://s{n}.example/m": sitemap(f"http://s{n}.example/x") for n in range(4)}
     assert pages_per_site(listed_for(named, pages)) == {"big.example": 6} | {f"s{n}.example": 1 for n in range(4)}
+
+
+def test_a_site_that_names_the_sitemaps_of_another_uses_up_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lycosa.run.sitemaps._MAX_BYTES_PER_SITE", 1_000)
+    maps = [f"http://good.example/{number}.xml" for number in range(3)]
+    named = {"bad.example": [f"http://bad.example/{n}.xml" for n in range(9)] + maps, "good.example": maps}
+    pages = {url: sitemap(f"{url}/page") for url in named["bad.example"]}
+    assert pages_per_site(listed_for(named, pages))["good.example"] == 3
 
 
 def test_no_site_takes_the_urls_of_others_but_what_they_leave() -> None:
@@ -261,6 +273,21 @@ def test_a_site_that_asks_for_a_long_wait_holds_up_no_other() -> None:
         "http://b.example/map": sitemap("http://b.example/"),
     }
     assert listed_for(named, pages).urls == ["http://b.example/"]
+
+
+@pytest.mark.parametrize("host", ["a.example", "h{}.a.example"])
+def test_a_site_that_asks_for_many_short_waits_holds_up_no_other_for_long(host: str) -> None:
+    """With a minute for each of its sitemaps, and each attempt, the crawl began after hours."""
+    many = [f"http://{host.format(number)}/{number}" for number in range(100)]
+    named = {"a.example": many, "b.example": ["http://b.example/index"]}
+    pages = dict.fromkeys(many, Reply(503, {"Retry-After": "60"}))
+    pages |= {
+        "http://b.example/index": index("http://b.example/map"),
+        "http://b.example/map": sitemap("http://b.example/"),
+    }
+    clock = SimulatedClock(1_000.0)
+    assert listed_for(named, pages, clock=clock).urls == ["http://b.example/"]
+    assert clock.now() <= 1_000.0 + 2 * MAX_HOLD
 
 
 def test_no_more_is_read_of_a_site_whose_share_is_full() -> None:

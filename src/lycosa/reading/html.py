@@ -16,6 +16,9 @@ from .prune import MAX_HREF, ROBOTS_NAMES, prune
 from .robots_directives import directives_in
 
 MAX_LINKS = 5000  # of one page, by default
+# Of the URL of a link and that of its page, which is stored with it, on average if a page has as many links as it may.
+# All relative links of a page have the length of its base, of which they need not repeat a character.
+_CHARACTERS_PER_LINK = 200
 _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, at most so many links, and scripts probably needs JavaScript
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
@@ -44,7 +47,7 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
-    links_beyond: int = 0  # number of hrefs beyond the limit, not resolved: some may be repetitions
+    links_beyond: int = 0  # number of hrefs beyond the limits, not resolved: some may be repetitions
     needs_script: bool = False  # hardly any text or links, but scripts
 
 
@@ -158,11 +161,13 @@ class _Links:
 
     def __init__(self, url: Url, base: Url, max_links: int):
         self.found: list[Link] = []
-        self.links_beyond = 0  # number of links dropped because the page has too many
+        self.links_beyond = 0  # number of links dropped because the page has too many, or too long ones
         self._max_links = max_links
+        self._characters_left = _CHARACTERS_PER_LINK * max(max_links, MAX_LINKS)
+        self._page_length = len(url)
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
-        self._targets: set[Url | None] = {None, url}
+        self._targets: set[Url] = {url}
         self._marked: list[tuple[Url, str, str]] = []  # target, anchor and rel of each link
 
     def add_refresh(self, content: str) -> None:
@@ -207,12 +212,13 @@ class _Links:
         if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
-        if len(self._targets) > self._max_links + 1:
+        if len(self._targets) > self._max_links or self._characters_left <= 0:
             self.links_beyond += 1
             return None
         target = self._join(href.strip())
-        if target in self._targets:
+        if target is None or target in self._targets:
             return None
+        self._characters_left -= self._page_length + len(target)
         self._targets.add(target)
         return target
 

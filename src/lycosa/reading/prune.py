@@ -119,6 +119,7 @@ _NOT_SHOWN = frozenset(("script", "style", "iframe", "noembed", "noframes"))
 _MAX_OPEN_FOREIGN = 500  # elements within SVG and MathML
 _META = re.compile(f"(?ai:<meta)(?=[{_BLANK}/])")
 _MAX_META_LENGTH = 2000  # characters
+_MAX_METAS = 500  # that are read where each of their characters may be read again for the next
 ROBOTS_NAMES = ("robots", "lycosa")  # names of the metas whose robots directives are obeyed
 
 
@@ -361,14 +362,15 @@ def _is_self_closing(tag: re.Match[str]) -> bool:
 
 def _possible_directives(html: str) -> Iterator[str]:
     """The robots directives in the rest of a page, if everything that looks like a tag were one; a <meta> that is too
-    long to be read forbids everything."""
-    for match in _META.finditer(html):
+    long to be read forbids everything, as do too many."""
+    for number, match in enumerate(_META.finditer(html)):
         limit = match.end() + _MAX_META_LENGTH
-        tag = _FOREIGN_MARKUP.match(html, match.start(), limit)
+        tag = _FOREIGN_MARKUP.match(html, match.start(), limit) if number < _MAX_METAS else None
         attributes = _attributes(tag) if tag is not None else {}
-        if tag is not None and tag["end"] == "" and tag.end() == limit:
+        if number == _MAX_METAS or (tag is not None and tag["end"] == "" and tag.end() == limit):
             yield '<meta name="robots" content="noindex,nofollow">'
-        elif unescaped(attributes.get("name", "")).strip().lower() in ROBOTS_NAMES:
+            return
+        if unescaped(attributes.get("name", "")).strip().lower() in ROBOTS_NAMES:
             yield f'<meta name="robots" content="{_unquoted(attributes.get("content", ""))}">'
     if "nofollow" in unescaped(html).lower():
         yield '<meta name="robots" content="nofollow">'

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.errors import RecipeError
 
 from .embedding import builtin_embedding
-from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning, calibrate
+from .svm import MAX_TERM_LENGTH, MAX_TERMS, SLOPE, LinearModel, Meaning, calibrate
 from .term_counts import CountedTerms, as_counted_terms
 
 Terms = Mapping[str, int]
@@ -63,6 +63,7 @@ _MIN_BETWEEN_SHARE = 0.85  # share of the variance of scores between two groups,
 _SPREAD, _SPREAD_PAGES = 0.1, 3.0  # prior standard deviation of the scores of good pages, and its weight in pages
 _STEEPNESS = 3.0  # difference in logit between the lower quartile of the others and the median of the good pages
 
+_KERNEL_WORDS = 100_000  # that are in memory at once for each page
 _GOOD, _BAD, _CRAWLED, _BACKGROUND = range(4)  # kinds of training pages
 
 
@@ -194,9 +195,14 @@ class _Documents:
         """Words that occur on a single page affect only its length, which is 1."""
         is_shared = document_frequencies[self._columns] > 1
         column_of = np.cumsum(document_frequencies > 1) - 1
-        dense = np.zeros((len(self.kinds), int(np.count_nonzero(document_frequencies > 1))), np.float32)
-        dense[self._rows[is_shared], column_of[self._columns[is_shared]]] = self._values[is_shared]
-        kernel = (dense @ dense.T).astype(np.float64)
+        rows, columns, values = self._rows[is_shared], column_of[self._columns[is_shared]], self._values[is_shared]
+        shared_words = int(np.count_nonzero(document_frequencies > 1))
+        kernel = np.zeros((len(self.kinds), len(self.kinds)))
+        for start in range(0, shared_words, _KERNEL_WORDS):
+            is_within = (columns >= start) & (columns < start + _KERNEL_WORDS)
+            dense = np.zeros((len(self.kinds), min(_KERNEL_WORDS, shared_words - start)), np.float32)
+            dense[rows[is_within], columns[is_within] - start] = values[is_within]
+            kernel += dense @ dense.T
         np.fill_diagonal(kernel, 1.0)
         return kernel + 1.0
 
@@ -260,14 +266,16 @@ class _Documents:
         scale = calibration.slope / SLOPE
         products = solution.multipliers[self._rows] * self._values
         weights = np.bincount(self._columns, products, len(self.words)) * scale
-        terms = dict(zip(self.words, zip(self._idf.tolist(), weights.tolist(), strict=True), strict=True))
+        heaviest = np.sort(np.argsort(-np.abs(weights), kind="stable")[:MAX_TERMS])
+        words = [self.words[index] for index in heaviest.tolist()]
+        numbers = zip(self._idf[heaviest].tolist(), weights[heaviest].tolist(), strict=True)
         bias = float(solution.multipliers.sum()) + combined.offset
         return LinearModel(
-            terms,
+            dict(zip(words, numbers, strict=True)),
             bias=(bias - calibration.threshold) * scale,
             idf_of_new=log((1 + len(self.kinds)) / 2) + 1.0,
             meaning=combined.meaning and combined.meaning.scaled(scale),
-            codes=self._codes,
+            codes=self._codes[heaviest],
         )
 
 

@@ -24,7 +24,7 @@ from lycosa.vocabulary.text import codes_of
 from .embedding import builtin_embedding
 from .term_counts import PageCounts
 
-MAX_TERMS = 200_000  # words of a model; the rarest are left out
+MAX_TERMS = 200_000  # words of a model; those that matter least are left out
 MAX_TERM_LENGTH = 200  # characters
 _MIN_IDF = 0.001  # of a saved model; trained ones have 1 or more
 SLOPE = 2.0  # of the sigmoid of a distance: 0.88 and 0.12 at distances of 1 and -1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from lycosa.vocabulary.text import codes_of
 from .embedding import Vector, builtin_embedding
 
 Terms = Mapping[str, int]
+MAX_PAGE_TERMS = 5_000  # of a page, for training: hundreds of pages are in memory; a book has some 10,000 terms
 _NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
@@ -36,10 +38,10 @@ class PageCounts(NamedTuple):
 
 
 class CountedTerms(Mapping[str, int]):
-    """The terms of a training page, as a mapping and, in the same order, as arrays."""
+    """The first `MAX_PAGE_TERMS` terms of a training page, as a mapping and, in the same order, as arrays."""
 
     def __init__(self, terms: Terms):
-        self._terms = dict(terms)
+        self._terms = dict(islice(terms.items(), MAX_PAGE_TERMS))
 
     def __getitem__(self, word: str) -> int:
         return self._terms[word]

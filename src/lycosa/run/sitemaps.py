@@ -29,7 +29,7 @@ from .host_slots import CurrentSlots
 _MAX_SITEMAPS = 1_000  # number of downloads
 _MAX_PER_HOST = 100  # so that one host cannot use up the total
 _MAX_WAITING = 100_000  # sitemaps of all sites that wait for their turn; but each site may have `_MAX_PER_HOST`
-_MAX_BYTES_PER_HOST = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
+_MAX_BYTES_PER_SITE = 50_000_000  # unzipped: ten seconds of parsing, and the largest size of one sitemap
 _SITEMAP, _SITEMAP_OF_INDEX = 1, 2  # depths: an index lists sitemaps, but not other indexes
 
 
@@ -200,11 +200,17 @@ async def urls_in_sitemaps(
 
 
 class _WaveFrontier(MemoryFrontier):
-    """Gets the next wave of candidates when the last one is fetched, but for hosts that asked for a long wait."""
+    """Gets the next wave of candidates when the last one is fetched, but for hosts that asked for a long wait.
+
+    That is one of more than `MAX_HOLD`, or several that are longer together: the pages of all sites wait for the
+    sitemaps of each.
+    """
 
     def __init__(self, next_wave: Callable[[], list[Candidate]], **options: Any):
         super().__init__(**options)
         self._next_wave = next_wave
+        self._held_until: dict[str, float] = {}  # by registered domain, like the following
+        self._waits: dict[str, float] = {}  # seconds for which one of its hosts was held
 
     def take(self, now: float) -> Candidate | None:
         while (candidate := super().take(now)) is None:
@@ -212,6 +218,13 @@ class _WaveFrontier(MemoryFrontier):
                 break
             self.put(wave)
         return candidate
+
+    def hold(self, host: Host, until: float) -> None:
+        site, now = site_of(host), self._clock.now()
+        held_until = max(now, self._held_until.get(site, now))
+        self._waits[site] = wait = self._waits.get(site, 0.0) + max(0.0, until - held_until)
+        self._held_until[site] = max(until, held_until)
+        super().hold(host, until if wait <= MAX_HOLD else max(until, now + 2 * MAX_HOLD))
 
 
 @dataclass
@@ -261,7 +274,7 @@ class _SitemapStrategy(BaseStrategy):
         self._unread: set[int] = set()  # positions
         self._fetched_on: Counter[Host] = Counter()
         self._turns: dict[str, _Turns] = {}  # by site
-        self._bytes_read: Counter[Host] = Counter()  # of sitemaps read, unzipped
+        self._bytes_read: Counter[str] = Counter()  # of sitemaps read, unzipped, by the sites that named them
         self.is_complete = False  # whether no sitemap left would change the URLs
 
     def start(self, seeds: Sequence[Url]) -> list[Candidate]:
@@ -309,9 +322,8 @@ class _SitemapStrategy(BaseStrategy):
         pages: list[Url] = []
         if fetch.outcome is Outcome.OK:
             content = unzipped(fetch.content)
-            host = host_of(fetch.url)
-            self._bytes_read[host] += len(content)
-            if self._bytes_read[host] <= _MAX_BYTES_PER_HOST:
+            self._bytes_read.update(dict.fromkeys(sitemap.sites, len(content)))
+            if any(self._bytes_read[site] <= _MAX_BYTES_PER_SITE for site in sitemap.sites):
                 pages, sitemaps = parse_sitemap(fetch.url, content, self._result.limit)
                 if sitemaps and sitemap.depth == _SITEMAP:
                     self._children[sitemap.position] = sitemaps[: self._max_waiting]
@@ -374,7 +386,9 @@ class _SitemapStrategy(BaseStrategy):
         """The sitemaps to fetch next, of each site in turn, beginning with the site that has had the fewest."""
         served = self._result.served_sites()
         turns = [
-            (each.rank, order, each) for order, (site, each) in enumerate(self._turns.items()) if site not in served
+            (each.rank, order, each)
+            for order, (site, each) in enumerate(self._turns.items())
+            if site not in served and self._bytes_read[site] <= _MAX_BYTES_PER_SITE
         ]
         heapify(turns)
         while turns:

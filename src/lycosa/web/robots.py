@@ -1,9 +1,11 @@
 """Compliance with robots.txt (RFC 9309)."""
 
 import asyncio
+import gc
 import re
-from collections import OrderedDict
-from typing import Protocol
+from collections import Counter, OrderedDict
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +14,7 @@ from protego import Protego
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import HostSlots, Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
+from lycosa.vocabulary.urls import host_of, join, origin_of, path_of, site_of
 
 from .encodings import decode_body
 from .outcomes import robots_unreachable_detail
@@ -29,10 +31,15 @@ _MAX_WAIT = 3_600.0
 _MAX_HOSTS = 10_000
 _MAX_CACHED_BYTES = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
 _BYTES_PER_RULE = 600  # of memory, once parsed
+_BYTES_PER_OTHER_LINE = 100  # the same, of a line that is not a rule
+_MAX_OTHER_LINES = 10_000  # lines that are not rules, such as the names of sitemaps
+_MAX_DECISIONS = 10_000
+_MAX_SITEMAPS_KEPT = 1_000  # of a robots.txt that was dropped
 _MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
 _MAX_RULES = 10_000  # for one robot
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
 _RULE_LINE = re.compile(r"\s*+(allow|dis{1,2}al{1,2}[oa]w|diasllow)[\s:]++(.*)", re.IGNORECASE)
+_DELAY_LINE = re.compile(r"crawl[-\s]\s*+delay", re.IGNORECASE)
 _ORIGIN = re.compile(r"https?://[^/]*+", re.IGNORECASE)
 _WILDCARD = re.compile(r"[*$]")
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
@@ -57,6 +64,9 @@ class _Policy(Struct, frozen=True):
     detail: str = ""
     wait: float = 0.0  # seconds until robots.txt is requested again
 
+    def forbids(self, url: Url, token: str) -> bool:
+        return self.rules is not None and not self.rules.can_fetch("http://host" + path_of(url), token)
+
 
 class _NextHop(Struct, frozen=True, gc=False):
     """The next URL to request for the robots.txt of an origin."""
@@ -73,6 +83,9 @@ class RobotsWeb:
     it, so that the next request (a redirect, the page) waits for the delay. A redirect to another host waits for a slot
     of that host.
 
+    The rules of hosts are cached up to a size. Beyond it, those of the registered domain with the largest ones are
+    dropped, so that no site can displace those of others; what they say of the URL that was postponed is kept.
+
     slots: limits requests to one at a time per host; None if no request is to wait.
     """
 
@@ -84,7 +97,10 @@ class RobotsWeb:
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
-        self._cached_bytes = 0
+        self._cached_bytes: Counter[str] = Counter()  # by registered domain
+        self._dropped_bytes = 0  # since what was dropped has been freed
+        self._postponed_urls: dict[str, Url] = {}  # by origin, whose policy is in `_policies` but was not used yet
+        self._decisions: OrderedDict[Url, _Policy] = OrderedDict()  # for postponed URLs whose policy was dropped
         # Requests for robots.txt in flight, by origin, with the futures of those who wait for them.
         self._downloads: dict[str, list[asyncio.Future[None]]] = {}
 
@@ -119,7 +135,7 @@ class RobotsWeb:
         if policy.outcome_of_all is not None:
             not_before = policy.until if policy.outcome_of_all is Outcome.BUSY else None
             return Fetch(url, policy.outcome_of_all, now, host_not_before=not_before, detail=policy.detail)
-        if policy.rules is not None and not policy.rules.can_fetch("http://host" + path_of(url), self._token):
+        if policy.forbids(url, self._token):
             return Fetch(url, Outcome.FORBIDDEN, now, detail="robots.txt forbids it")
         return None
 
@@ -135,12 +151,16 @@ class RobotsWeb:
             policy = self._policies.get(origin)
             if policy is not None and self._clock.now() < policy.until:
                 self._policies.move_to_end(origin)
+                self._postponed_urls.pop(origin, None)
                 return policy
             if origin not in self._downloads:
                 break
             waiter = asyncio.get_running_loop().create_future()
             self._downloads[origin].append(waiter)
             await waiter
+        decision = self._decisions.pop(url, None)
+        if decision is not None and self._clock.now() < decision.until:
+            return decision
         self._downloads[origin] = []
         try:
             result = await self._download(origin, earlier=policy)
@@ -153,8 +173,11 @@ class RobotsWeb:
                 self._next_hops.popitem(last=False)
             self._next_hops[origin] = result
             return self._postponed(url, result.not_before)
+        is_postponed = self._slots is not None and self._slots.has_delay and result.outcome_of_all is None
+        if is_postponed:
+            self._postponed_urls[origin] = url
         self._cache(origin, result)
-        if self._slots is None or not self._slots.has_delay or result.outcome_of_all is not None:
+        if not is_postponed:
             return result
         return self._postponed(url, self._clock.now() + result.crawl_delay if result.crawl_delay else None)
 
@@ -213,18 +236,47 @@ class RobotsWeb:
         text = _text_of(content[:_MAX_BYTES])
         if is_truncated or len(content) > _MAX_BYTES:  # part of a line could allow more than the line
             text = "".join(text.splitlines(keepends=True)[:-1])
-        text = _rules_for(text, self._token)
-        rules = Protego.parse(text)
+        reduced = _rules_for(text, self._token)
+        rules = Protego.parse(reduced.text)
         delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
-        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_PER_RULE * text.count("\n"))
+        return _Policy(until, rules=rules, crawl_delay=delay, size=reduced.size)
 
     def _cache(self, origin: str, policy: _Policy) -> None:
         replaced = self._policies.pop(origin, None)
-        self._cached_bytes += policy.size - (replaced.size if replaced else 0)
+        self._cached_bytes[site_of(origin)] += policy.size - (replaced.size if replaced else 0)
         self._policies[origin] = policy
-        while len(self._policies) > _MAX_HOSTS or (self._cached_bytes > _MAX_CACHED_BYTES and len(self._policies) > 1):
-            _, dropped = self._policies.popitem(last=False)
-            self._cached_bytes -= dropped.size
+        while len(self._policies) > _MAX_HOSTS:
+            self._drop(next(iter(self._policies)))
+        while self._cached_bytes.total() > _MAX_CACHED_BYTES:
+            largest = max(self._cached_bytes, key=self._cached_bytes.__getitem__)
+            self._drop(next(each for each, kept in self._policies.items() if kept.size and site_of(each) == largest))
+
+    def _drop(self, origin: str) -> None:
+        """Drops a policy from the cache, but keeps what it says of the URL that was postponed for it: the rules of many
+        hosts could otherwise displace each other for ever before any was used."""
+        policy, site = self._policies.pop(origin), site_of(origin)
+        self._cached_bytes[site] -= policy.size
+        if not self._cached_bytes[site]:
+            del self._cached_bytes[site]
+        url = self._postponed_urls.pop(origin, None)
+        if url is not None:
+            self._decisions[url] = _only_about(url, policy, self._token)
+            if len(self._decisions) > _MAX_DECISIONS:
+                self._decisions.popitem(last=False)
+        self._dropped_bytes += policy.size
+        if (
+            self._dropped_bytes > _MAX_CACHED_BYTES
+        ):  # rules refer to each other in cycles, which nothing else would free
+            gc.collect()
+            self._dropped_bytes = 0
+
+
+def _only_about(url: Url, policy: _Policy, token: str) -> _Policy:
+    """What a policy says of one URL, in little memory; of robots.txt, its sitemaps."""
+    lines = ["User-agent: *", "Disallow: /"] if policy.forbids(url, token) else []
+    if policy.rules is not None and path_of(url) == "/robots.txt":
+        lines += [f"Sitemap: {target}" for target in islice(policy.rules.sitemaps, _MAX_SITEMAPS_KEPT)]
+    return replace(policy, rules=Protego.parse("\n".join(lines)), size=0)
 
 
 def _is_damaged(fetch: Fetch) -> bool:
@@ -246,16 +298,25 @@ def _text_of(content: bytes) -> str:
     return content.decode(encoding, "replace").lstrip("\ufeff").replace("\0", "")
 
 
-def _rules_for(text: str, token: str) -> str:
+class _Reduced(NamedTuple):
+    """A robots.txt without what does not matter to one robot."""
+
+    text: str
+    size: int  # bytes of memory once parsed, estimated
+
+
+def _rules_for(text: str, token: str) -> _Reduced:
     """The rules for one robot, limited in number.
 
     All other robots are reduced to one name and one rule, because parsing takes time proportional to robots times
     rules. Beyond `_MAX_WILDCARDS` rules with wildcards, which must be matched one by one, each forbids its prefix
-    before the wildcard; beyond `_MAX_RULES` in all, everything that is not explicitly allowed is forbidden.
+    before the wildcard; beyond `_MAX_RULES` in all, everything that is not explicitly allowed is forbidden. Of lines
+    that are not rules, the first `_MAX_OTHER_LINES` count, and all that set a delay.
     """
     lines: list[str] = []
     forbidden_prefixes: set[str] = set()
     rule_count = wildcard_count = 0  # of all rules for this robot, and of those with a wildcard
+    other_lines = 0  # that are kept
     is_for_us = follows_agent_line = robot_was_named = False
     for line in text.splitlines():
         if agent := _AGENT_LINE.match(line):
@@ -268,7 +329,10 @@ def _rules_for(text: str, token: str) -> str:
             continue
         rule = _RULE_LINE.match(line)
         if rule is None:
-            lines.append(line)
+            line = line.partition("#")[0].strip()
+            if line and (other_lines < _MAX_OTHER_LINES or _DELAY_LINE.match(line)):
+                lines.append(line)
+                other_lines += 1
             continue
         is_first_rule, follows_agent_line = follows_agent_line, False
         if not robot_was_named:  # a rule before any robot is named is for all
@@ -293,7 +357,9 @@ def _rules_for(text: str, token: str) -> str:
             if prefix not in forbidden_prefixes:
                 forbidden_prefixes.add(prefix)
                 lines.append(f"Disallow: {prefix}")
-    return "\n".join(lines)
+    reduced = "\n".join(lines)
+    rules = len(lines) - other_lines
+    return _Reduced(reduced, len(reduced) + _BYTES_PER_RULE * rules + _BYTES_PER_OTHER_LINE * other_lines)
 
 
 def _agent_of(value: str, token: str) -> str:

@@ -289,11 +289,14 @@ class Wire:
         time = asyncio.get_running_loop().time
         began = time()
         self._handler.frame_received(channel.peer, channel, payload)
-        now = time()
-        self._peer_time.record(channel.peer, now - began, now=now)
+        self.on_decrypted(channel, time() - began)
+
+    def on_decrypted(self, channel: Channel, seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._peer_time.record(channel.peer, seconds, now=now)
         if not self._handler.trusts(channel.peer):
-            self._network_time.record(channel.address_group, now - began, now=now)
-            self._stranger_time.record(_STRANGERS, now - began, now=now)
+            self._network_time.record(channel.address_group, seconds, now=now)
+            self._stranger_time.record(_STRANGERS, seconds, now=now)
 
     def turn_delay(self, channel: Channel) -> float:
         now = asyncio.get_running_loop().time()

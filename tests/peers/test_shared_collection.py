@@ -378,6 +378,25 @@ def test_of_many_new_pages_a_few_are_read_for_a_question(tmp_path, monkeypatch):
         assert content._texts.reads <= 64 + 1
 
 
+def test_a_question_of_others_takes_no_longer_however_long_the_pages_are(tmp_path, monkeypatch):
+    pages = {f"http://n{n}.example/": ("Hive", f"hive number {n}") for n in range(30)}
+    with shared(add_pages(tmp_path / "c", pages)) as content:
+        spent = 0.0
+        read = content._texts.read
+
+        def reads_slowly(page):
+            nonlocal spent
+            spent += 0.1
+            return read(page)
+
+        monkeypatch.setattr(content._texts, "read", reads_slowly)
+        monkeypatch.setattr(content, "_processor_time", lambda: spent)
+        assert len(content.find("hive", 30).hits) == 4
+        assert content.counts["not_read_in_time"] == 26
+        assert len(content.find("hive", 30).hits) == 7  # those that were read are known now
+        assert len(content.find_own("hive", 30).hits) == 30
+
+
 @pytest.mark.parametrize(
     "file", ["../peer/key.pem", "/etc/passwd", "../../outside", "archive.cdxj", "..", "", "link-00001.warc.gz"]
 )

@@ -138,11 +138,17 @@ def merge(
     pages.sort(key=lambda shown: (not shown.page.is_checked, -shown.page.score, shown.page.url))
     peer_one_in = {each.provider.name: _PEER_ONE_IN[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
     strangers = {each.provider.name for each in answers if each.trust is Trust.CONFIRMED}
-    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), peer_one_in, strangers)), refused)
+    networks = {
+        each.provider.name: each.network or address_group(each.provider.address.rpartition(":")[0]) for each in answers
+    }
+    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), peer_one_in, strangers, networks)), refused)
 
 
 def _limit_shares(
-    pages: Sequence[RankedPage], peer_one_in: Mapping[PeerName, int], strangers: Collection[PeerName]
+    pages: Sequence[RankedPage],
+    peer_one_in: Mapping[PeerName, int],
+    strangers: Collection[PeerName],
+    networks: Mapping[PeerName, str],
 ) -> Iterator[RankedPage]:
     """The pages in order, except that of the top places a buddy gets at most half, a stranger a quarter, the strangers
     of one network half, and all strangers together half, as long as there are others; those that have had their share
@@ -152,7 +158,7 @@ def _limit_shares(
         for rank, page in enumerate(pages):
             provider = page.providers[0]
             is_limited = provider.name in peer_one_in and not page.at_home
-            network = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
+            network = networks[provider.name] if is_limited else ""
             if page.is_checked == is_checked:
                 source = _Source(provider.name if is_limited else "", network)
                 waiting.setdefault(source, deque()).append((rank, page))

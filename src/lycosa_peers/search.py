@@ -64,6 +64,7 @@ class Answer(Struct, frozen=True):
     at: float = 0.0  # when it was recorded, by the clock of the node
     walker: int = 0  # that reached `via`
     trust: Trust = Trust.TRUSTED
+    network: str = ""  # of the connection on which it came: the address of a provider is only what it says
 
 
 class Answers(Struct, frozen=True):

@@ -184,7 +184,8 @@ def test_one_who_causes_trials_leaves_some_to_others_and_those_that_succeed_cost
     for number in range(200):
         place = Endpoint(f"8.8.{number}.8", 80)
         assert trials.may_resolve(Purpose.ASKING, "h", 0.0) and trials.may_dial(place, 0.0)
-        trials.succeeded(place, Purpose.ASKING, "h")
+        trials.dialled(place)
+        trials.resolved(Purpose.ASKING, "h")
 
 
 # What is not read

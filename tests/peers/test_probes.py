@@ -90,6 +90,14 @@ def test_hits_of_a_stranger_are_enough_only_when_a_sample_is_true_and_it_has_not
     assert asked.trust == [Trust.CONFIRMED] and asked.is_over
 
 
+def test_of_a_stranger_its_connection_tells_the_network_and_not_the_address_that_it_claims():
+    node = asker()
+    node.connected("s", "9.9.9.9")
+    asked = Asked(node)
+    answers = node.answers(asked.number)
+    assert answers is not None and [each.network for each in answers.answers] == ["9.9.9.9"]
+
+
 @pytest.mark.parametrize("is_confirmed", [True, False])
 def test_what_a_stranger_says_in_answers_of_which_no_sample_was_drawn_stays_a_claim(is_confirmed):
     asked = Asked(asker())

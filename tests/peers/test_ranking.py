@@ -106,6 +106,23 @@ def test_of_a_page_the_copy_of_a_friend_is_told_however_new_that_of_a_stranger_i
     assert (page.title, page.providers) == ("Good", (ANNA, BERT))
 
 
+@pytest.mark.parametrize(
+    ("places", "network"),
+    [(["[2001:db8::{}]:7"] * 6, ""), (["8.8.{}.8:7"] * 6, "9.9.9.9")],
+    ids=["one network", "claimed addresses"],
+)
+def test_many_keys_of_one_network_get_half_whatever_addresses_they_claim(places, network):
+    keys = [Contact(f"key{n}", place.format(n)) for n, place in enumerate(places)]
+    many = [
+        replace(answer(key, [hit(f"http://{key.name}.example/{n}", (50,)) for n in range(4)]), network=network)
+        for key in keys
+    ]
+    honest = answer(Contact("honest", "7.7.7.7:7"), [hit(f"http://honest.example/{n}", (1,)) for n in range(4)])
+    merged = merge("bees", [replace(each, trust=Trust.CONFIRMED) for each in (*many, honest)], own_name="me")
+    assert sum("honest" in url for url in urls(merged)[:8]) >= 2  # as much as one stranger gets
+    assert "honest" in urls(merged)[1]
+
+
 def test_what_one_stranger_has_twice_is_told_once():
     twice = answer(ANNA, [hit(f"http://good.example/{n}", (3,), digest="7") for n in range(2)])
     (page,) = merge("bees", [replace(twice, trust=Trust.CONFIRMED)], own_name="me").hits

@@ -37,7 +37,7 @@ class ChannelHandler(Protocol):
         ...
 
     def max_frame_bytes(self, channel: "Channel") -> int:
-        """The length of the longest accepted frame."""
+        """The length of the longest accepted frame; may close channels on which others are coming."""
         ...
 
     def on_frame(self, channel: "Channel", payload: bytes) -> None: ...
@@ -104,6 +104,16 @@ class Channel(asyncio.Protocol):
     def unsent(self) -> int:
         """Bytes in the send buffer."""
         return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    @property
+    def next_frame_bytes(self) -> int:
+        """The length that the frame announces which is coming; 0 if none is."""
+        return self._frames.next_length
+
+    @property
+    def unprocessed(self) -> int:
+        """Bytes that were received and not processed yet."""
+        return self._frames.buffered_bytes + len(self._encrypted)
 
     @property
     def drained(self) -> int:

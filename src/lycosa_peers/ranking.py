@@ -88,14 +88,14 @@ class _Copy(NamedTuple):
     trust: Trust
 
 
-class _Shown(NamedTuple):
+class _MergedPage(NamedTuple):
     """A page by the copy of it that is shown."""
 
     page: RankedPage
     digest: str
     trust: Trust
 
-    def may_hide(self, other: "_Shown") -> bool:
+    def may_hide(self, other: "_MergedPage") -> bool:
         """Whether a page that seems to be the same may be left out for this one: the digest is only a claim, by which
         nobody shall hide pages of others who are trusted as much or more."""
         if self.page.at_home or other.page.at_home:
@@ -219,7 +219,7 @@ def _score(
     return score
 
 
-def _merge_copies(copies: list[_Copy], own_name: PeerName) -> _Shown:
+def _merge_copies(copies: list[_Copy], own_name: PeerName) -> _MergedPage:
     """One page with several copies, of which one is shown: ours, else that of the most trusted provider, not from a
     walker, the newest, in this order of preference. Its score is the highest of the checked copies, if any, unless it
     is ours."""
@@ -246,12 +246,12 @@ def _merge_copies(copies: list[_Copy], own_name: PeerName) -> _Shown:
         at_home=at_home,
         is_checked=at_home or shown.trust is not Trust.CLAIMED,
     )
-    return _Shown(ranked, shown.hit.digest, shown.trust)
+    return _MergedPage(ranked, shown.hit.digest, shown.trust)
 
 
-def _merge_duplicates(pages: Sequence[_Shown]) -> list[RankedPage]:
+def _merge_duplicates(pages: Sequence[_MergedPage]) -> list[RankedPage]:
     """Merges pages with the same digest into the best of those that may hide the others."""
-    shown_of: dict[str, list[_Shown]] = {}  # by digest, the pages that are shown
+    shown_of: dict[str, list[_MergedPage]] = {}  # by digest, the pages that are shown
     also: dict[str, list[str]] = {each.page.url: [] for each in pages}
     hidden: set[str] = set()
     for each in sorted(pages, key=lambda each: (not each.page.at_home, _distrust(each.trust))):

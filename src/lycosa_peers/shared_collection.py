@@ -61,7 +61,6 @@ MAX_SEGMENTS = 8  # above which the whole summary is built again
 MIN_NEW_SHARE = 0.05  # share of new pages that justifies a segment at once
 MAX_RECORD = 16 << 20  # bytes of an uncompressed WARC record
 MAX_TIMESTAMP = 1e11  # seconds since the epoch, the limit of a message
-_PAGES_PER_TURN = 4  # read before other tasks run
 _MAX_NEW_PAGES = 64  # not in the summary yet, that are read for one query to find their addresses
 MAX_LOOKUP_SECONDS = 0.25  # of the processor, after which a query of another peer gets the hits found so far
 _MAX_TITLE, _MAX_SNIPPET = 300, 600  # characters
@@ -266,11 +265,10 @@ class SummaryUpdates:
         build = self._content.pending_build(at_once=self._checks % CHECKS_PER_UPDATE == 0)
         if build is None:
             return
-        for done in build:
+        for _ in build:
             if build.has_full_segment:
                 await asyncio.to_thread(build.finish_segment)
-            if done % _PAGES_PER_TURN == 0:
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a long page takes some tenths of a second
         await asyncio.to_thread(build.finish_segment)
         self._content.use_build(build)
 

@@ -1,10 +1,11 @@
 """Addresses of peers: `HOST:PORT`, or `NAME@HOST:PORT` with the expected name of the peer."""
 
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import NOT_A_HOST, is_private, why_not_public
+from lycosa.vocabulary.networks import network_of
 from lycosa.vocabulary.text import whole_number
 
 from .identity import NAME_LENGTH, is_peer_name
@@ -64,15 +65,9 @@ def is_unspecified(endpoint: Endpoint) -> bool:
 
 
 def address_group(address: str) -> str:
-    """The key by which connections from an IP address are counted: for IPv6 the /64 network, which is what one customer
-    gets, else the address itself."""
-    try:
-        parsed_address = ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed_address, IPv6Address) and parsed_address.ipv4_mapped is None:
-        return f"{int(parsed_address) >> 64:x}::"
-    return address
+    """The key by which connections from an IP address, or to the host of an endpoint, are counted: for IPv6 the /64
+    network, which is what one customer gets, else the address itself, which an IPv6 address may only wrap."""
+    return network_of(address.removeprefix("[").removesuffix("]"))
 
 
 def is_local(endpoint: Endpoint) -> bool:

@@ -21,6 +21,7 @@ HIGH_WATER = 1 << 16  # bytes in the send buffer at which a channel becomes slow
 LOW_WATER = 1 << 14  # the same at which it is no longer slow
 FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # processed before it is the turn of other channels; at least one frame
 _CHUNK = 1 << 16
+_MAX_DECRYPTED = 1 << 14  # received bytes that are decrypted at once: one long TLS record, or some 700 short ones
 _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 
 
@@ -36,10 +37,15 @@ class ChannelHandler(Protocol):
         ...
 
     def max_payload_bytes(self, channel: "Channel") -> int:
-        """The length of the longest accepted frame."""
+        """The length of the longest accepted payload; may close channels on which others are coming."""
         ...
 
     def on_frame(self, channel: "Channel", payload: bytes) -> None: ...
+
+    def on_decrypted(self, channel: "Channel", seconds: float) -> None:
+        """Called after so many seconds of decrypting what came: a stream of short TLS records costs more than its
+        frames."""
+        ...
 
     def on_backlog(self, channel: "Channel", is_slow: bool) -> None:
         """Called when the send buffer is above `HIGH_WATER`, or below `LOW_WATER` again."""
@@ -64,8 +70,9 @@ class Channel(asyncio.Protocol):
         self.opened_at = 0.0  # by the same clock
         self._handler = handler
         self._frames = FrameReader()  # may contain unprocessed frames
+        self._encrypted = bytearray()  # received, and not decrypted yet
         self._had_partial_frame = False  # whether there was an unfinished frame when the timer was set
-        self._is_paused = False  # frames are pending, and reading is paused
+        self._is_paused = False  # what was received is pending, and reading is paused
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None  # of the handshake or of a frame
         self._next_turn: asyncio.TimerHandle | None = None
@@ -97,6 +104,16 @@ class Channel(asyncio.Protocol):
     def unsent(self) -> int:
         """Bytes in the send buffer."""
         return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    @property
+    def next_frame_bytes(self) -> int:
+        """The length that the frame announces which is coming; 0 if none is."""
+        return self._frames.next_length
+
+    @property
+    def unprocessed(self) -> int:
+        """Bytes that were received and not processed yet."""
+        return self._frames.buffered_bytes + len(self._encrypted)
 
     @property
     def drained(self) -> int:
@@ -149,14 +166,9 @@ class Channel(asyncio.Protocol):
         self._read_tls()
 
     def data_received(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest and not self._close_reason:
-            try:
-                rest = rest[self._tls.bio_write(bytes(rest[:_CHUNK])) :]
-            except SSL.Error:
-                self.close("TLS failed")
-                return
-            self._read_tls()
+        self._encrypted += data
+        while self._encrypted and not self.is_open and not self._close_reason:
+            self._decrypt()  # the handshake, which is short
         if not self._is_paused:
             self._process_pending()
 
@@ -175,6 +187,16 @@ class Channel(asyncio.Protocol):
         self._handler.on_close(self, self._close_reason or (str(error) if error else "it hung up"))
 
     # ------------------------------------------------------------ TLS
+
+    def _decrypt(self) -> None:
+        """Decrypts a part of what was received."""
+        try:
+            written = self._tls.bio_write(bytes(memoryview(self._encrypted)[:_MAX_DECRYPTED]))
+        except SSL.Error:
+            self.close("TLS failed")
+            return
+        del self._encrypted[:written]
+        self._read_tls()
 
     def _read_tls(self) -> None:
         """Continues the handshake, then decrypts what was received into frames."""
@@ -226,12 +248,12 @@ class Channel(asyncio.Protocol):
         """A hook for subclasses."""
 
     def _process_pending(self) -> None:
-        """Processes some frames, and the rest after the turns of other channels; reading is paused until then."""
+        """Processes some of what came, and the rest after the turns of other channels; reading is paused until then."""
         processed = 0 if self._handler.turn_delay(self) else self._process_some()
         if self._transport is None or self._close_reason or not self.is_open:
             return
         delay = self._handler.turn_delay(self)
-        if self._frames.has_frame or delay:
+        if self._frames.has_frame or self._encrypted or delay:
             self._is_paused = True
             self._transport.pause_reading()
             self._limit_frame_time()
@@ -244,24 +266,29 @@ class Channel(asyncio.Protocol):
             self._limit_frame_time()
 
     def _process_some(self) -> int:
-        """Processes the frames of one turn; returns their number."""
+        """Decrypts and processes what one turn has time for; returns the number of frames."""
         time = asyncio.get_running_loop().time
         until = time() + SECONDS_PER_TURN
-        for processed in range(FRAMES_PER_TURN):
-            if not self.is_open or self._close_reason:
-                return processed
+        processed = 0
+        while self.is_open and not self._close_reason:
             try:
                 payload = self._frames.pop(self._handler.max_payload_bytes(self))
             except FrameTooLongError:
                 self.close("a frame too long")
                 return processed
-            if payload is None:
+            if payload is not None:
+                self.last_heard = time()
+                self._handler.on_frame(self, payload)
+                processed += 1
+            elif self._encrypted:
+                began = time()
+                self._decrypt()
+                self._handler.on_decrypted(self, time() - began)
+            else:
                 return processed
-            self.last_heard = time()
-            self._handler.on_frame(self, payload)
-            if time() >= until:
-                return processed + 1
-        return FRAMES_PER_TURN
+            if processed >= FRAMES_PER_TURN or time() >= until:
+                return processed
+        return processed
 
     def _limit_frame_time(self) -> None:
         """Restarts the time limit of an unfinished frame, unless reading is paused."""

@@ -2,8 +2,9 @@
 before a failed peer is retried.
 
 Remote peers choose the addresses at which they are answered, and may give the address of somebody who is not a peer.
-An address is *proven* once the peer has shown its key there; calls to others are limited by `Trials`. Remote peers can
-exhaust the slots for answers; those for our own queries, and those for resolving names, are separate.
+An IP address and port are *proven* once the peer has shown its key there; calls to others are limited by `Trials`. A
+name that led there may lead elsewhere the next time, so that only looking it up again is free. Remote peers can exhaust
+the slots for answers; those for our own queries, and those for resolving names, are separate.
 """
 
 import asyncio
@@ -119,11 +120,15 @@ class Trials:
             self._back_off.popitem(last=False)
         return True
 
-    def succeeded(self, endpoint: Endpoint, purpose: Purpose, cause: str) -> None:
-        self._back_off.pop(endpoint, None)
-        self._host_limits.refund(address_group(endpoint.host))
+    def resolved(self, purpose: Purpose, cause: str) -> None:
+        """What `may_resolve` allowed led to the peer."""
         self._cause_limits.refund(cause)
         self._total_limits[purpose].refund()
+
+    def dialled(self, endpoint: Endpoint) -> None:
+        """At an endpoint that `may_dial` allowed is the peer."""
+        self._back_off.pop(endpoint, None)
+        self._host_limits.refund(address_group(endpoint.host))
 
 
 class Dialer:
@@ -145,7 +150,9 @@ class Dialer:
         self._allow_private = allow_private
         self._waiting: dict[tuple[str, str], list[tuple[Deliver, int]]] = {}  # by peer and address; with sizes
         self._trials = Trials()
-        self._proven: OrderedDict[tuple[str, str], None] = OrderedDict()  # where a peer has shown its key
+        self._proven: OrderedDict[tuple[str, str], None] = (
+            OrderedDict()
+        )  # where a peer has shown its key, and names that led there
         self._failed_until: OrderedDict[tuple[str, str], float] = OrderedDict()  # when it may be dialled again
         self._tasks: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
         self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
@@ -207,10 +214,11 @@ class Dialer:
                 task.cancel()
 
     async def _call(self, peer: str, address: str, purpose: Purpose, caused_by: str, is_proven: bool) -> None:
-        channel, time = None, asyncio.get_running_loop().time
+        channel, is_trial, time = None, False, asyncio.get_running_loop().time
         try:
             for endpoint in await self._allowed(parse_endpoint(address), self._resolvers[purpose]):
-                if not is_proven and not self._trials.may_dial(endpoint, time()):
+                is_trial = (peer, str(endpoint)) not in self._proven
+                if is_trial and not self._trials.may_dial(endpoint, time()):
                     self._counts["not_tried"] += 1
                     continue
                 channel = await self._dial(endpoint)
@@ -221,9 +229,13 @@ class Dialer:
         if channel is not None and channel.peer != peer:
             self._counts["somebody_else"] += 1  # the address was wrong, or the peer has moved
             channel = None
-        if channel is not None and not is_proven:
-            self._trials.succeeded(endpoint, purpose, caused_by)
+        if channel is not None:
+            if is_trial:
+                self._trials.dialled(endpoint)
+            if not is_proven:
+                self._trials.resolved(purpose, caused_by)
             self._prove(peer, address)
+            self._prove(peer, str(endpoint))
         if channel is None:
             self._failed_until[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
             while len(self._failed_until) > MAX_FAILURES:

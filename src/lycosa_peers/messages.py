@@ -280,7 +280,7 @@ class FrameReader:
     @property
     def has_frame(self) -> bool:
         """Whether there is a whole frame."""
-        return len(self._buffer) >= FRAME_HEADER_BYTES + self._next_length()
+        return len(self._buffer) >= FRAME_HEADER_BYTES + self.next_length
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
@@ -288,7 +288,7 @@ class FrameReader:
     def pop(self, limit: int) -> bytes | None:
         """Removes the next whole frame and returns its payload; None if there is none. Raises FrameTooLongError as soon
         as the length of the next one, whole or not, is above the limit."""
-        length = self._next_length()
+        length = self.next_length
         if length > limit:
             raise FrameTooLongError(f"a frame of {length} bytes; the limit is {limit}")
         end = FRAME_HEADER_BYTES + length
@@ -298,5 +298,7 @@ class FrameReader:
         del self._buffer[:end]
         return payload
 
-    def _next_length(self) -> int:
+    @property
+    def next_length(self) -> int:
+        """The length of the next payload, whole or not; 0 if it has not come yet."""
         return int.from_bytes(self._buffer[:FRAME_HEADER_BYTES]) if len(self._buffer) >= FRAME_HEADER_BYTES else 0

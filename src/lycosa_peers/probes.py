@@ -10,6 +10,7 @@ A peer that passes in several searches becomes a buddy. Answers of trusted peers
 from collections import OrderedDict
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, Nonces
@@ -91,12 +92,20 @@ class Probes:
                 self._credit(search, answer)
             if not state.options.max_probes or self._nonces.next(size=1) % TRUSTED_CHECKED_ONE_IN:
                 return []
+        elif peer in search.probed and not search.repeats(answer):
+            # The sample was not drawn from these hits: whoever is honest in its first answer could lie in the others.
+            search.add(replace(answer, trust=Trust.CLAIMED), ())
+            state.counts["claimed_later"] += 1
+            return []
         else:
             trust = search.trust.setdefault(peer, Trust.CLAIMED)
             search.add(answer, (hit.item for hit in useful) if trust is Trust.CONFIRMED else ())
         if not useful or peer in search.probed or len(search.probed) >= state.options.max_probes:
             return []
-        return self._begin(search, Probe(search.id, answer, useful[self._nonces.next(size=2) % len(useful)]), now)
+        samples = [
+            (each, hit) for each in search.answers_of(peer) for hit in each.hits if state.content.may_store(hit.item)
+        ]
+        return self._begin(search, Probe(search.id, *samples[self._nonces.next(size=2) % len(samples)]), now)
 
     def _begin(self, search: Search, probe: Probe, now: float) -> list[Envelope]:
         """Sends the trap, and requests the sample; nothing if the provider is sent as many queries as it accepts."""

@@ -30,6 +30,7 @@ MAX_PAGE_LENGTH = 1_000_000  # words of a page
 NETWORK_ONE_IN = 2  # the strangers of one network
 _PEER_ONE_IN = {Trust.BUDDY: 2, Trust.CONFIRMED: 4, Trust.CLAIMED: 4}  # one peer
 STRANGERS_ONE_IN = 2  # all strangers together: keys are free, and networks are cheap
+_LESS_AND_LESS_TRUSTED = (Trust.TRUSTED, Trust.BUDDY, Trust.CONFIRMED, Trust.CLAIMED)
 MAX_WORDS = 16  # of a query that are used
 MAX_WORD_LENGTH = 40  # characters; a longer word is truncated and matches nothing, as no index has it
 
@@ -87,6 +88,23 @@ class _Copy(NamedTuple):
     trust: Trust
 
 
+class _MergedPage(NamedTuple):
+    """A page by the copy of it that is shown."""
+
+    page: RankedPage
+    digest: str
+    trust: Trust
+
+    def may_hide(self, other: "_MergedPage") -> bool:
+        """Whether a page that seems to be the same may be left out for this one: the digest is only a claim, by which
+        nobody shall hide pages of others who are trusted as much or more."""
+        if self.page.at_home or other.page.at_home:
+            return self.page.at_home
+        if self.trust is not other.trust:
+            return _distrust(self.trust) < _distrust(other.trust)
+        return self.trust is Trust.TRUSTED or self.page.providers[0] == other.page.providers[0]
+
+
 class _Source(NamedTuple):
     """Who gave a page, for the limits of the top places."""
 
@@ -117,23 +135,30 @@ def merge(
                     _Copy(score, hit, answer.provider, is_from_walker, at, answer.trust)
                 )
     pages = [_merge_copies(copies, own_name) for copies in by_url.values()]
-    pages.sort(key=lambda page: (not page[0].is_checked, -page[0].score, page[0].url))
+    pages.sort(key=lambda shown: (not shown.page.is_checked, -shown.page.score, shown.page.url))
     peer_one_in = {each.provider.name: _PEER_ONE_IN[each.trust] for each in answers if each.trust is not Trust.TRUSTED}
     strangers = {each.provider.name for each in answers if each.trust is Trust.CONFIRMED}
-    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), peer_one_in, strangers)), refused)
+    networks = {
+        each.provider.name: each.network or address_group(each.provider.address.rpartition(":")[0]) for each in answers
+    }
+    return Ranking(tuple(_limit_shares(_merge_duplicates(pages), peer_one_in, strangers, networks)), refused)
 
 
 def _limit_shares(
-    pages: Sequence[RankedPage], peer_one_in: Mapping[PeerName, int], strangers: Collection[PeerName]
+    pages: Sequence[RankedPage],
+    peer_one_in: Mapping[PeerName, int],
+    strangers: Collection[PeerName],
+    networks: Mapping[PeerName, str],
 ) -> Iterator[RankedPage]:
     """The pages in order, except that of the top places a buddy gets at most half, a stranger a quarter, the strangers
-    of one network half, and all strangers together half, as long as there are others; unchecked pages come last."""
+    of one network half, and all strangers together half, as long as there are others; those that have had their share
+    take turns if nobody else is left. Unchecked pages come last."""
     for is_checked in (True, False):
         waiting: dict[_Source, deque[tuple[int, RankedPage]]] = {}  # pages with their rank, the best first
         for rank, page in enumerate(pages):
             provider = page.providers[0]
             is_limited = provider.name in peer_one_in and not page.at_home
-            network = address_group(provider.address.rpartition(":")[0]) if is_limited else ""
+            network = networks[provider.name] if is_limited else ""
             if page.is_checked == is_checked:
                 source = _Source(provider.name if is_limited else "", network)
                 waiting.setdefault(source, deque()).append((rank, page))
@@ -153,7 +178,10 @@ def _limit_shares(
                     for sources in (allowed, within_peer_limit, list(waiting))
                 ]
                 allowed = next((sources for sources in others if sources), allowed)
-            source = min(allowed or within_peer_limit or waiting, key=lambda each: waiting[each][0][0])
+            if allowed or within_peer_limit:
+                source = min(allowed or within_peer_limit, key=lambda each: waiting[each][0][0])
+            else:  # only sources that have had their share: in turn
+                source = min(waiting, key=lambda each: (by_peer[each.peer], waiting[each][0][0]))
             yield waiting[source].popleft()[1]
             shown += 1
             by_peer[source.peer] += 1
@@ -191,13 +219,14 @@ def _score(
     return score
 
 
-def _merge_copies(copies: list[_Copy], own_name: PeerName) -> tuple[RankedPage, PeerHit]:
-    """One page with several copies, of which one is shown: ours, else a checked one, not from a walker, the newest, in
-    this order of preference. Its score is the highest of the checked copies, if any, unless it is ours."""
+def _merge_copies(copies: list[_Copy], own_name: PeerName) -> _MergedPage:
+    """One page with several copies, of which one is shown: ours, else that of the most trusted provider, not from a
+    walker, the newest, in this order of preference. Its score is the highest of the checked copies, if any, unless it
+    is ours."""
     copies.sort(
         key=lambda copy: (
             copy.provider.name != own_name,
-            copy.trust is Trust.CLAIMED,
+            _distrust(copy.trust),
             copy.is_from_walker,
             -copy.fetched_at,
         )
@@ -217,23 +246,27 @@ def _merge_copies(copies: list[_Copy], own_name: PeerName) -> tuple[RankedPage, 
         at_home=at_home,
         is_checked=at_home or shown.trust is not Trust.CLAIMED,
     )
-    return ranked, shown.hit
+    return _MergedPage(ranked, shown.hit.digest, shown.trust)
 
 
-def _merge_duplicates(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
-    """Merges pages with the same digest into the best of them, or our own: claims of others never hide our pages."""
-    shown: dict[str, str] = {}  # by digest, the URL of the page that is shown
-    for page, hit in sorted(pages, key=lambda each: (not each[0].at_home, not each[0].is_checked)):
-        if hit.digest:
-            shown.setdefault(hit.digest, page.url)
-    also: dict[str, list[str]] = {}
-    for page, hit in pages:
-        also.setdefault(shown.get(hit.digest, page.url), []).append(page.url)
-    return [
-        replace(page, also=tuple(url for url in also[page.url] if url != page.url))
-        for page, _ in pages
-        if page.url in also
-    ]
+def _merge_duplicates(pages: Sequence[_MergedPage]) -> list[RankedPage]:
+    """Merges pages with the same digest into the best of those that may hide the others."""
+    shown_of: dict[str, list[_MergedPage]] = {}  # by digest, the pages that are shown
+    also: dict[str, list[str]] = {each.page.url: [] for each in pages}
+    hidden: set[str] = set()
+    for each in sorted(pages, key=lambda each: (not each.page.at_home, _distrust(each.trust))):
+        others = shown_of.setdefault(each.digest, []) if each.digest else []
+        better = next((other for other in others if other.may_hide(each)), None)
+        if better is None:
+            others.append(each)
+        else:
+            hidden.add(each.page.url)
+            also[better.page.url].append(each.page.url)
+    return [replace(each.page, also=tuple(also[each.page.url])) for each in pages if each.page.url not in hidden]
+
+
+def _distrust(trust: Trust) -> int:
+    return _LESS_AND_LESS_TRUSTED.index(trust)
 
 
 def _clamped(number: float) -> float:

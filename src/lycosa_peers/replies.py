@@ -131,7 +131,16 @@ class Replies:
         provider = response.provider
         if provider.name != sender:
             provider = state.contact(provider.name, provider.address)
-        answer = Answer(provider, sender, stage, hits[: search.max_hits], statistics, now, response.walker)
+        answer = Answer(
+            provider,
+            sender,
+            stage,
+            hits[: search.max_hits],
+            statistics,
+            now,
+            response.walker,
+            network=state.neighbours.address_groups.get(sender, ""),
+        )
         if state.options.downloads:  # it is fetched, and credited then
             search.add(answer, (hit.item for hit in answer.hits if state.content.may_store(hit.item)))
             return []

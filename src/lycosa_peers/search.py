@@ -64,6 +64,7 @@ class Answer(Struct, frozen=True):
     at: float = 0.0  # when it was recorded, by the clock of the node
     walker: int = 0  # that reached `via`
     trust: Trust = Trust.TRUSTED
+    network: str = ""  # of the connection on which it came: the address of a provider is only what it says
 
 
 class Answers(Struct, frozen=True):
@@ -141,11 +142,23 @@ class Search:
         items.update(found)
         self.found |= items
 
+    def answers_of(self, provider: PeerName) -> list[Answer]:
+        """The answers of a provider from which the sample for its check is drawn, or was."""
+        return [each for each in self.answers if each.provider.name == provider and each.trust is not Trust.CLAIMED]
+
+    def repeats(self, answer: Answer) -> bool:
+        """Whether an answer has nothing that its provider did not say in one answer before."""
+        return any(
+            set(answer.hits) <= set(each.hits) and _terms(answer) == _terms(each)
+            for each in self.answers_of(answer.provider.name)
+        )
+
     def confirm(self, provider: PeerName, may_store: Callable[[Item], bool]) -> None:
-        """A provider has passed the check by sample and trap (see `probes`): all of its hits count."""
+        """A provider has passed the check by sample and trap (see `probes`): the hits from which the sample was drawn
+        count."""
         if self.trust.get(provider) is Trust.CLAIMED:
             self.trust[provider] = Trust.CONFIRMED
-            items = (hit.item for answer in self.answers if answer.provider.name == provider for hit in answer.hits)
+            items = (hit.item for answer in self.answers_of(provider) for hit in answer.hits)
             self._count(provider, filter(may_store, items))
 
     def reject(self, provider: PeerName) -> None:
@@ -188,12 +201,15 @@ class Search:
                 return answer
         return None
 
+    def _trust_of(self, answer: Answer) -> Trust:
+        return answer.trust if answer.trust is Trust.CLAIMED else self.trust.get(answer.provider.name, answer.trust)
+
     def snapshot(self) -> Answers:
         return Answers(
             id=self.id,
             target=self.target,
             stage=self.stage,
-            answers=tuple(replace(each, trust=self.trust.get(each.provider.name, each.trust)) for each in self.answers),
+            answers=tuple(replace(each, trust=self._trust_of(each)) for each in self.answers),
             provider=self.provider,
             found_in_stage=self.found_in_stage,
             issued=self.issued,
@@ -205,3 +221,8 @@ class Search:
             dropped_hits=self.dropped_hits,
             rate_limited=self.rate_limited,
         )
+
+
+def _terms(answer: Answer) -> tuple[str, ...]:
+    """The words that the frequencies of its hits are of."""
+    return answer.statistics.terms if answer.statistics is not None else ()

@@ -11,6 +11,7 @@ archive, not from catalog or search index.
 
 import asyncio
 import tempfile
+import time
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -60,8 +61,8 @@ MAX_SEGMENTS = 8  # above which the whole summary is built again
 MIN_NEW_SHARE = 0.05  # share of new pages that justifies a segment at once
 MAX_RECORD = 16 << 20  # bytes of an uncompressed WARC record
 MAX_TIMESTAMP = 1e11  # seconds since the epoch, the limit of a message
-_PAGES_PER_TURN = 4  # read before other tasks run
 _MAX_NEW_PAGES = 64  # not in the summary yet, that are read for one query to find their addresses
+MAX_LOOKUP_SECONDS = 0.25  # of the processor, after which a query of another peer gets the hits found so far
 _MAX_TITLE, _MAX_SNIPPET = 300, 600  # characters
 _MAX_SAMPLE_BYTES = 1 << 18  # bytes read of a page to check a claim
 _MESSAGE_OVERHEAD = 8192  # bytes of a frame beside the record, at most
@@ -264,11 +265,10 @@ class SummaryUpdates:
         build = self._content.pending_build(at_once=self._checks % CHECKS_PER_UPDATE == 0)
         if build is None:
             return
-        for done in build:
+        for _ in build:
             if build.has_full_segment:
                 await asyncio.to_thread(build.finish_segment)
-            if done % _PAGES_PER_TURN == 0:
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a long page takes some tenths of a second
         await asyncio.to_thread(build.finish_segment)
         self._content.use_build(build)
 
@@ -310,16 +310,24 @@ class SharedCollection:
     the last lookup failed, or None. Raises CollectionError if the search index cannot be used.
 
     allow_private: whether to share pages at private or unknown addresses, too; never personal ones.
+    processor_time: seconds of the processor that this thread has used, which do not depend on other programs.
     """
 
     def __init__(
-        self, collection: Collection, folder: PeerFolder, *, allow_private: bool = False, cache_bytes: int = 64 << 20
+        self,
+        collection: Collection,
+        folder: PeerFolder,
+        *,
+        allow_private: bool = False,
+        cache_bytes: int = 64 << 20,
+        processor_time: Callable[[], float] = time.thread_time,
     ):
         self._collection = collection
         self._folder = folder
         self._allow_private = allow_private
         self._may_all_be_personal = may_all_be_personal(collection.folder, collection.catalog)
         self._texts = PageTextCache(collection, cache_bytes)
+        self._processor_time = processor_time
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version = 0
         self._segments: list[Segment] = []
@@ -336,7 +344,22 @@ class SharedCollection:
     # ------------------------------------------------------------ the content of a peer
 
     def find(self, target: Target, max_hits: int) -> LookupResult:
-        return self._find(target, max_hits, self._is_shared)
+        """The hits for other peers, as many as are read in `MAX_LOOKUP_SECONDS` after the first: a long page takes some
+        tenths of a second, and nobody else is served meanwhile."""
+        tried, began = 0, 0.0
+
+        def is_shared_in_time(url: str) -> bool:
+            nonlocal tried, began
+            tried += 1
+            now = self._processor_time()
+            if tried <= 2:
+                began = now
+            elif now - began >= MAX_LOOKUP_SECONDS:
+                self.counts["not_read_in_time"] += 1
+                return False
+            return self._is_shared(url)
+
+        return self._find(target, max_hits, is_shared_in_time)
 
     def find_own(self, target: Target, max_hits: int) -> LookupResult:
         return self._find(target, max_hits, self._is_available)

@@ -9,7 +9,7 @@ keep a trusted peer out.
 """
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -32,6 +32,8 @@ GRACE_SECONDS = 10.0  # for which an open channel is protected from other strang
 NETWORK_SHARE, STRANGERS_SHARE = 0.5, 0.75  # of the processing time: of strangers of one network, of all strangers
 MAX_UNSENT = 1 << 20  # unread bytes of one peer, not counting one large frame
 MAX_UNSENT_IN_ALL = 64 << 20  # unread bytes of all peers; strangers get half
+LARGE_ANSWER_SECONDS = 60.0  # after a request, in which a large answer may begin
+MAX_UNFINISHED_IN_ALL = 64 << 20  # bytes of large frames that have not come whole; strangers get half
 MIN_PROGRESS = 1 << 14  # bytes that a slow peer must read within ...
 STALL_SECONDS, STALL_ROOM_SECONDS = 10.0, 2.0  # ... so many seconds; fewer if others need the send buffer
 Undelivered = Callable[[], None]
@@ -68,7 +70,8 @@ class Wire:
         self._dialer = Dialer(self.connect, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
         self._all_channels: dict[Channel, None] = {}  # including those in the handshake; oldest first
-        self._large_expected: Counter[str] = Counter()  # by peer: number of large frames requested
+        self._large_expected: dict[str, deque[float]] = {}  # by peer: until when each requested large frame may begin
+        self._unfinished: dict[Channel, None] = {}  # channels on which a large frame is coming; the first one first
         self._slow: dict[Channel, _Backlog] = {}  # channels that read too slowly
         self._handshakes: RateLimits[str] = RateLimits(HANDSHAKES_PER_SECOND)
         self._peer_time = FairShare()
@@ -206,7 +209,9 @@ class Wire:
         if not channel.send(payload):
             return False
         self.counts["sent"] += 1
-        self._large_expected[channel.peer] += expects_large
+        if expects_large:
+            until = asyncio.get_running_loop().time() + LARGE_ANSWER_SECONDS
+            self._large_expected.setdefault(channel.peer, deque()).append(until)
         return True
 
     # ------------------------------------------------------------ callbacks of channels
@@ -276,24 +281,53 @@ class Wire:
         return True
 
     def max_payload_bytes(self, channel: Channel) -> int:
-        """The accepted size of a payload: large ones only from peers that were asked for one."""
-        return MAX_PAYLOAD_BYTES if self._large_expected[channel.peer] > 0 else MAX_SMALL_PAYLOAD_BYTES
+        """The accepted size of a payload: large ones only from peers that were asked for them, as many at a time."""
+        if channel.next_frame_bytes <= MAX_SMALL_PAYLOAD_BYTES:
+            return MAX_SMALL_PAYLOAD_BYTES
+        if channel not in self._unfinished:
+            coming = sum(each.peer == channel.peer for each in self._unfinished)
+            if coming >= self._number_expected(channel.peer):
+                return MAX_SMALL_PAYLOAD_BYTES
+            self._unfinished[channel] = None
+        self._limit_unfinished()
+        return MAX_SMALL_PAYLOAD_BYTES if channel.is_closing else MAX_PAYLOAD_BYTES
+
+    def _limit_unfinished(self) -> None:
+        """Closes channels on which too much of large frames has come, those first that have taken the longest."""
+        strangers = [each for each in self._unfinished if not self._handler.trusts(each.peer)]
+        everybody = list(self._unfinished)
+        for unfinished, limit in ((strangers, MAX_UNFINISHED_IN_ALL // 2), (everybody, MAX_UNFINISHED_IN_ALL)):
+            while sum(0 if each.is_closing else each.unprocessed for each in unfinished) > limit:
+                unfinished.pop(0).close("a large frame, and others wait")
+
+    def _number_expected(self, peer: str) -> int:
+        """The number of large frames that a peer was asked for and may still send."""
+        expected = self._large_expected.get(peer, deque())
+        while expected and expected[0] < asyncio.get_running_loop().time():
+            expected.popleft()
+        if not expected:
+            self._large_expected.pop(peer, None)
+        return len(expected)
 
     def large_answer_received(self, peer: str) -> None:
         """A peer has answered a request whose answer may be large."""
-        if self._large_expected[peer] > 0:
-            self._large_expected[peer] -= 1
+        if self._number_expected(peer):
+            self._large_expected[peer].popleft()
 
     def on_frame(self, channel: Channel, payload: bytes) -> None:
         self.counts["heard"] += 1
+        self._unfinished.pop(channel, None)
         time = asyncio.get_running_loop().time
         began = time()
         self._handler.frame_received(channel.peer, channel, payload)
-        now = time()
-        self._peer_time.record(channel.peer, now - began, now=now)
+        self.on_decrypted(channel, time() - began)
+
+    def on_decrypted(self, channel: Channel, seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._peer_time.record(channel.peer, seconds, now=now)
         if not self._handler.trusts(channel.peer):
-            self._network_time.record(channel.address_group, now - began, now=now)
-            self._stranger_time.record(_STRANGERS, now - began, now=now)
+            self._network_time.record(channel.address_group, seconds, now=now)
+            self._stranger_time.record(_STRANGERS, seconds, now=now)
 
     def turn_delay(self, channel: Channel) -> float:
         now = asyncio.get_running_loop().time()
@@ -322,13 +356,14 @@ class Wire:
     def on_close(self, channel: Channel, reason: str) -> None:
         self._all_channels.pop(channel, None)
         self._slow.pop(channel, None)
+        self._unfinished.pop(channel, None)
         self.counts[f"closed: {reason.partition(':')[0]}"] += 1
         others = self._channels.get(channel.peer)
         if others is not None and channel in others:
             others.remove(channel)
             if not others:
                 del self._channels[channel.peer]
-                del self._large_expected[channel.peer]
+                self._large_expected.pop(channel.peer, None)
                 self._handler.disconnected(channel.peer)
 
 

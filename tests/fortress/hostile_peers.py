@@ -330,6 +330,14 @@ def joins_at(*addresses: str) -> Play:
     return play
 
 
+async def records_of_one_byte(him: Hostile) -> None:
+    """Twenty times as many bytes to decrypt as there are to read."""
+    for _ in range(6):
+        for byte in to_frame(encode(Pong(False, (STRANGER,) * 32))):
+            him.raw(bytes([byte]))
+        await asyncio.sleep(0.001)
+
+
 DEEP = b"\1" + b"\x91" * 60_000
 HEAD = (3 * MAX_SMALL_PAYLOAD_BYTES).to_bytes(4)
 STRANGER = Contact("s" * 32, "127.0.0.1:9")
@@ -436,6 +444,7 @@ _callers(
 _callers(
     STAYS,
     byte_by_byte=byte_by_byte,
+    records_of_one_byte=records_of_one_byte,
     same_key_nine_times=many_connections,
     odd_questions=asks_for(*ODD_TEXTS),
     questions_that_are_numbers=asks_for(0, 7, (1 << 63) - 1),
@@ -642,5 +651,6 @@ LIARS: dict[str, type[Liar]] = {
     "pages-declined": pages(lambda him, number, item: [Declined("fetch", number)]),
     "pages-as-long-as-can-be": body(lambda item: record(item, os.urandom(1 << 20))),
     "pages-too-long": pages(lambda him, number, item: [Fetched(number, item, bytes(9 << 20))]),
+    "pages-begun-only": pages(lambda him, number, item: him.raw((8 << 20).to_bytes(4) + bytes(2 << 20)) or []),
     "pages-twice": pages(lambda him, number, item: [Fetched(number, item, None)] * 20),
 }

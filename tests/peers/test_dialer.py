@@ -129,6 +129,43 @@ def test_a_name_that_leads_home_too_leads_nowhere_unless_that_is_allowed() -> No
     assert playing(taken, NameServers(), allow_private=True) == {}
 
 
+def test_names_at_which_a_stranger_has_shown_its_keys_make_nobody_call_a_third_party_often() -> None:
+    """Names of its own led to its own peers; then it makes them lead to somebody who is no peer."""
+    leads_to = {f"h{number}.evil.example": "9.9.9.9" for number in range(60)}
+    counts: Counter[str] = Counter()
+    dialled: list[str] = []
+
+    class Shown(Channel):
+        def __init__(self, peer: str) -> None:
+            self.peer = peer
+
+    async def dial(endpoint: Endpoint) -> Channel | None:
+        dialled.append(endpoint.host)
+        return Shown(f"peer {endpoint.port}") if endpoint.host == "9.9.9.9" else None
+
+    async def run() -> None:
+        calls = Dialer(dial, counts, allow_private=False, look_up=lambda name: [leads_to[name]])
+
+        async def call_all() -> None:
+            for number, name in enumerate(leads_to, 1):
+                over = asyncio.Event()
+                if calls.call(
+                    f"peer {number}", f"{name}:{number}", Purpose.ANSWERING, lambda channel, over=over: over.set()
+                ):
+                    await over.wait()
+
+        await call_all()
+        assert counts["somebody_else"] == 0
+        for name in leads_to:
+            leads_to[name] = "8.8.8.8"
+        await call_all()
+        calls.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 300))
+    assert dialled.count("9.9.9.9") == 60
+    assert 1 <= dialled.count("8.8.8.8") <= 4
+
+
 def test_the_machine_knows_itself_and_no_names_that_are_none() -> None:
     assert "127.0.0.1" in look_up("127.1")
     assert not look_up("x" * 64 + ".example")

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from lycosa_peers import rate_limits as turns_of_peers
 from lycosa_peers.addresses import Endpoint
-from lycosa_peers.channel import FRAMES_PER_TURN
+from lycosa_peers.channel import _MAX_DECRYPTED, FRAMES_PER_TURN
+from lycosa_peers.messages import to_frame
 from lycosa_peers.rate_limits import BURST_SECONDS, PEER_SHARE, FairShare
-from sharing import Caller
+from sharing import Caller, until
 
 LOCAL = Endpoint("127.0.0.1", 0)
 MOMENT = 0.001  # seconds
@@ -90,6 +91,38 @@ def test_many_small_frames_at_once_are_handled_in_several_turns():
 
     turns = [turn for _, turn in with_busy(play).handled]
     assert max(turns.count(turn) for turn in turns) <= FRAMES_PER_TURN
+
+
+def test_short_records_of_tls_are_decrypted_a_few_at_a_time_and_count_as_work():
+    decrypted = []  # the turn of the loop in which each part was
+
+    async def play(busy, endpoint):
+        busy.wire.on_decrypted = lambda channel, seconds: decrypted.append(busy._turn)
+        caller = Caller()
+        channel = await caller.wire.connect(endpoint)
+        for byte in to_frame(bytes(4000)):
+            channel._tls.send(bytes([byte]))
+        channel._flush()
+        await all_handled(busy, 1)
+        await caller.wire.close()
+
+    with_busy(play)
+    assert len(decrypted) >= 4000 * 22 // _MAX_DECRYPTED  # a record is as long as its header, its tag and more
+
+
+def test_who_has_to_wait_for_a_turn_has_nothing_decrypted_until_then():
+    async def play(busy, endpoint):
+        caller = Caller()
+        channel = await caller.wire.connect(endpoint)
+        await until(lambda: caller.identity.name in busy.wire._channels)
+        (it,) = busy.wire._channels[caller.identity.name]
+        busy.wire.turn_delay = lambda channel: 3600.0
+        channel.send(b"much")
+        await until(lambda: it._is_paused)
+        assert it._encrypted and not it._frames.buffered_bytes and not busy.handled
+        await caller.wire.close()
+
+    with_busy(play)
 
 
 def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked():

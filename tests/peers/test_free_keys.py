@@ -1,16 +1,27 @@
 """Keys cost nothing: whoever makes many of them gets no more than somebody with one, and takes nothing from friends."""
 
 import asyncio
+import math
 import socket
+from collections import deque
 from itertools import pairwise
 
 import pytest
 
 from lycosa_peers import wire as wires
 from lycosa_peers.addresses import Endpoint
+from lycosa_peers.channel import Channel
 from lycosa_peers.dialer import DIAL_AGAIN_AFTER, Purpose, Trials
 from lycosa_peers.identity import Identity
-from lycosa_peers.messages import Contact, FetchRequest, Join, Query, encode
+from lycosa_peers.messages import (
+    MAX_PAYLOAD_BYTES,
+    MAX_SMALL_PAYLOAD_BYTES,
+    Contact,
+    FetchRequest,
+    Join,
+    Query,
+    encode,
+)
 from lycosa_peers.neighbours import Neighbours
 from lycosa_peers.options import DEFAULTS
 from sharing import Caller, add_pages, against, asks, until
@@ -184,7 +195,8 @@ def test_one_who_causes_trials_leaves_some_to_others_and_those_that_succeed_cost
     for number in range(200):
         place = Endpoint(f"8.8.{number}.8", 80)
         assert trials.may_resolve(Purpose.ASKING, "h", 0.0) and trials.may_dial(place, 0.0)
-        trials.succeeded(place, Purpose.ASKING, "h")
+        trials.dialled(place)
+        trials.resolved(Purpose.ASKING, "h")
 
 
 # What is not read
@@ -229,6 +241,51 @@ def test_peers_that_do_not_read_cost_a_bounded_number_of_bytes_and_are_dropped(t
     assert counts["closed: does not read what it is sent"] >= 1
 
 
+def test_large_answers_that_do_not_come_whole_cost_a_bounded_number_of_bytes(folder, monkeypatch):
+    monkeypatch.setattr(wires, "MAX_UNFINISHED_IN_ALL", 4 << 20)
+    part = (1 << 20).to_bytes(4) + bytes((1 << 20) - (1 << 14))  # of a frame
+
+    async def play(peer, endpoint):
+        slow = [Caller() for _ in range(6)]
+        channels = [await caller.wire.connect(endpoint) for caller in slow for _ in range(3)]
+        most = 0
+        assert await until(lambda: len(peer.wire.peers) == len(slow))
+        for caller in slow:
+            peer.wire._large_expected[caller.identity.name] = deque([math.inf] * 2)
+        for channel in channels:
+            for start in range(0, len(part), 1 << 14):
+                if channel.is_open:
+                    channel._tls.send(part[start : start + (1 << 14)])
+                    channel._flush()
+            await asyncio.sleep(0.05)
+            most = max(most, sum(each.unprocessed for each in peer.wire._all_channels))
+        closed = ("closed: a frame too long", "closed: a large frame, and others wait")
+        assert await until(lambda: sum(peer.wire.counts[reason] for reason in closed) >= 14)
+        assert peer.wire.counts[closed[0]] == 6  # each was asked for two
+        for caller in slow:
+            await caller.wire.close()
+        return most
+
+    assert against(folder, play) <= 3 << 20
+
+
+def test_a_large_answer_that_is_late_is_not_taken(monkeypatch):
+    async def run():
+        wire, caller = Caller().wire, Caller()
+        endpoint = await caller.wire.listen(Endpoint("127.0.0.1", 0))
+        channel = await wire.connect(endpoint)
+        monkeypatch.setattr(Channel, "next_frame_bytes", 1 << 20)
+        assert wire.max_payload_bytes(channel) == MAX_SMALL_PAYLOAD_BYTES
+        for seconds, limit in ((0.0, MAX_SMALL_PAYLOAD_BYTES), (60.0, MAX_PAYLOAD_BYTES)):
+            monkeypatch.setattr(wires, "LARGE_ANSWER_SECONDS", seconds - 1e-3)
+            wire._try_send(channel, encode(FetchRequest(1, "http://bees.example/")), True)
+            assert wire.max_payload_bytes(channel) == limit
+        await wire.close()
+        await caller.wire.close()
+
+    asyncio.run(run())
+
+
 def test_who_reads_gets_all_however_slowly(tmp_path):
     long = " ".join(f"{n * n:x}" for n in range(100_000))
     folder = add_pages(tmp_path / "c", PAGES | {"http://bees.example/long": ("Long", long)})
@@ -236,7 +293,7 @@ def test_who_reads_gets_all_however_slowly(tmp_path):
     async def play(peer, endpoint):
         caller = Caller()
         channel = await caller.wire.connect(endpoint)
-        caller.wire._large_expected[peer.identity.name] = 9
+        caller.wire._large_expected[peer.identity.name] = deque([math.inf] * 9)
         for turn in range(3):
             channel.send(encode(FetchRequest(turn, "http://bees.example/long")))
             assert await until(lambda turn=turn: len(caller.heard_messages) > turn + 1)  # a hello is the first

@@ -48,7 +48,8 @@ class Asked:
     def __init__(self, node: Node, who: str = "s", now: float = 0.0):
         self.node, self.now, self.who = node, now, who
         self.number, outgoing = node.ask(5, now, max_hits=10, sufficient_hits=2)
-        walker = next(envelope.message.walker for envelope in outgoing if isinstance(envelope.message, Query))
+        self.walkers = [envelope.message.walker for envelope in outgoing if isinstance(envelope.message, Query)]
+        walker = self.walkers[0]
         hits = (PeerHit(5), PeerHit(6))
         self.outgoing = node.receive(who, Response(self.number, Contact(who, f"{who}:1"), hits, walker=walker), now)
 
@@ -87,6 +88,35 @@ def test_hits_of_a_stranger_are_enough_only_when_a_sample_is_true_and_it_has_not
     assert asked.trust == [Trust.CLAIMED] and not asked.is_over
     asked.has_nothing()
     assert asked.trust == [Trust.CONFIRMED] and asked.is_over
+
+
+def test_of_a_stranger_its_connection_tells_the_network_and_not_the_address_that_it_claims():
+    node = asker()
+    node.connected("s", "9.9.9.9")
+    asked = Asked(node)
+    answers = node.answers(asked.number)
+    assert answers is not None and [each.network for each in answers.answers] == ["9.9.9.9"]
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_what_a_stranger_says_in_answers_of_which_no_sample_was_drawn_stays_a_claim(is_confirmed):
+    asked = Asked(asker())
+    first, other = (PeerHit(5), PeerHit(6)), (PeerHit(5), PeerHit(7))
+
+    def answer_to(walker, hits):
+        asked.node.receive("s", Response(asked.number, Contact("s", "s:1"), hits, walker=walker), asked.now)
+
+    if is_confirmed:
+        asked.has_nothing()
+        asked.true_sample()
+    answer_to(asked.walkers[1], other)
+    answer_to(asked.walkers[2], first)  # as an honest one does
+    if not is_confirmed:
+        asked.has_nothing()
+        asked.true_sample()
+    assert asked.trust == [Trust.CONFIRMED, Trust.CLAIMED, Trust.CONFIRMED]
+    search = asked.node.searches.get(asked.number)
+    assert search.found == {5, 6}
 
 
 def test_a_stranger_becomes_a_buddy_when_it_has_stood_the_check_in_two_searches():

@@ -1,5 +1,6 @@
 """Hits of several collections in one order."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -84,6 +85,48 @@ def test_what_others_say_of_their_pages_does_not_hide_ours():
     spam = answer(BERT, [hit("http://spam.example/", (100,), digest="77")], stage=Stage.WALKING)
     (page,) = merge("bees", [mine, spam], own_name="me").hits
     assert (page.url, page.title, page.also) == ("http://good.example/", "Mine", ("http://spam.example/",))
+
+
+@pytest.mark.parametrize("friend", [Trust.TRUSTED, Trust.BUDDY, Trust.CONFIRMED])
+def test_no_stranger_hides_the_pages_of_others_by_claiming_that_its_own_are_the_same(friend):
+    good = answer(ANNA, [hit(f"http://good.example/{n}", (3,), digest=f"{n}") for n in range(8)])
+    spam = answer(BERT, [hit(f"http://spam.example/{n}", (90,), digest=f"{n}") for n in range(8)], stage=Stage.WALKING)
+    merged = merge("bees", [replace(good, trust=friend), replace(spam, trust=Trust.CONFIRMED)], own_name="me")
+    assert {f"http://good.example/{n}" for n in range(8)} <= set(urls(merged))
+    assert sum("spam" in url for url in urls(merged)[:8]) <= 4
+
+
+@pytest.mark.parametrize("friend", [Trust.TRUSTED, Trust.BUDDY])
+def test_of_a_page_the_copy_of_a_friend_is_told_however_new_that_of_a_stranger_is(friend):
+    good = answer(ANNA, [hit("http://x.example/", (3,), title="Good", fetched_at=5.0)], stage=Stage.WALKING)
+    spam = answer(BERT, [hit("http://x.example/", (3,), title="Spam", fetched_at=9.0)])
+    (page,) = merge(
+        "bees", [replace(spam, trust=Trust.CONFIRMED), replace(good, trust=friend)], own_name="me", now=9.0
+    ).hits
+    assert (page.title, page.providers) == ("Good", (ANNA, BERT))
+
+
+@pytest.mark.parametrize(
+    ("places", "network"),
+    [(["[2001:db8::{}]:7"] * 6, ""), (["8.8.{}.8:7"] * 6, "9.9.9.9")],
+    ids=["one network", "claimed addresses"],
+)
+def test_many_keys_of_one_network_get_half_whatever_addresses_they_claim(places, network):
+    keys = [Contact(f"key{n}", place.format(n)) for n, place in enumerate(places)]
+    many = [
+        replace(answer(key, [hit(f"http://{key.name}.example/{n}", (50,)) for n in range(4)]), network=network)
+        for key in keys
+    ]
+    honest = answer(Contact("honest", "7.7.7.7:7"), [hit(f"http://honest.example/{n}", (1,)) for n in range(4)])
+    merged = merge("bees", [replace(each, trust=Trust.CONFIRMED) for each in (*many, honest)], own_name="me")
+    assert sum("honest" in url for url in urls(merged)[:8]) >= 2  # as much as one stranger gets
+    assert "honest" in urls(merged)[1]
+
+
+def test_what_one_stranger_has_twice_is_told_once():
+    twice = answer(ANNA, [hit(f"http://good.example/{n}", (3,), digest="7") for n in range(2)])
+    (page,) = merge("bees", [replace(twice, trust=Trust.CONFIRMED)], own_name="me").hits
+    assert (page.url, page.also) == ("http://good.example/0", ("http://good.example/1",))
 
 
 def test_of_a_page_the_copy_of_one_who_answered_before_is_told_and_no_copy_makes_it_worse():

@@ -1,9 +1,11 @@
 """A collection as what a peer has."""
 
+import asyncio
 import gzip
 import shutil
 import sqlite3
 from contextlib import suppress
+from itertools import pairwise
 
 import pytest
 import tantivy
@@ -16,7 +18,7 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa_peers.content import Content
 from lycosa_peers.messages import Contact, Response, decode, encode
 from lycosa_peers.peer_folder import PeerFolder
-from lycosa_peers.shared_collection import CollectionSummary, SharedCollection, unpack_record
+from lycosa_peers.shared_collection import CollectionSummary, SharedCollection, SummaryUpdates, unpack_record
 from lycosa_peers.summary import BadSummaryError
 from sharing import add_pages, as_made_before_cookies_were_recorded, shared
 
@@ -376,6 +378,56 @@ def test_of_many_new_pages_a_few_are_read_for_a_question(tmp_path, monkeypatch):
         add_pages(folder, pages, address="10.0.0.8")
         content.find("hive", 30)
         assert content._texts.reads <= 64 + 1
+
+
+def test_others_are_served_between_any_two_pages_of_a_summary():
+    turns = []
+
+    class Build:
+        has_full_segment = False
+
+        def __iter__(self):
+            for number in range(5):
+                turns.append("page")
+                yield number
+
+        def finish_segment(self): ...
+
+    class Content:
+        def pending_build(self, *, at_once):
+            return Build()
+
+        def use_build(self, build): ...
+
+    async def others():
+        while turns.count("page") < 5:
+            turns.append("others")
+            await asyncio.sleep(0)
+
+    async def run():
+        await asyncio.gather(SummaryUpdates(Content()).update(), others())
+
+    asyncio.run(run())
+    assert all("others" in pair for pair in pairwise(turns))
+
+
+def test_a_question_of_others_takes_no_longer_however_long_the_pages_are(tmp_path, monkeypatch):
+    pages = {f"http://n{n}.example/": ("Hive", f"hive number {n}") for n in range(30)}
+    with shared(add_pages(tmp_path / "c", pages)) as content:
+        spent = 0.0
+        read = content._texts.read
+
+        def reads_slowly(page):
+            nonlocal spent
+            spent += 0.1
+            return read(page)
+
+        monkeypatch.setattr(content._texts, "read", reads_slowly)
+        monkeypatch.setattr(content, "_processor_time", lambda: spent)
+        assert len(content.find("hive", 30).hits) == 4
+        assert content.counts["not_read_in_time"] == 26
+        assert len(content.find("hive", 30).hits) == 7  # those that were read are known now
+        assert len(content.find_own("hive", 30).hits) == 30
 
 
 @pytest.mark.parametrize(

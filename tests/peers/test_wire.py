@@ -337,7 +337,8 @@ def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder)
 
 def test_networks_of_ipv6_count_as_one_address():
     assert address_group("2001:db8:1:2::7") == address_group("2001:db8:1:2:ffff::1") != address_group("2001:db8:1:3::7")
-    assert address_group("192.0.2.7") != address_group("192.0.2.8")
+    assert address_group("[2001:db8:1:2::7]") == address_group("2001:db8:1:2::8")  # as in the address of a peer
+    assert address_group("192.0.2.7") == address_group("::ffff:192.0.2.7") != address_group("192.0.2.8")
 
 
 async def sent(wire, peer, address, purpose):

@@ -1,12 +1,14 @@
 """Requests to a crawl that runs; the story tests send them through the socket."""
 
+import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from crawling import collection, copied, listing, pages, site, waiting
-from lycosa.run.control import MAX_LABELS, CrawlControl, CrawlReply, CrawlRequest, ask
+from lycosa.run import control
+from lycosa.run.control import MAX_LABELS, CrawlControl, CrawlReply, CrawlRequest, address_file, ask
 from lycosa.run.topic import read_labels
 from lycosa.run.topic_training import TopicTrainer
 from lycosa.vocabulary.errors import UsageError
@@ -33,8 +35,8 @@ def folder(crawled: Path, tmp_path: Path) -> Path:
 
 def answers(folder: Path, *requests: CrawlRequest) -> list[CrawlReply]:
     with opened(folder) as session:
-        control = CrawlControl(session, TopicTrainer(session))
-        return [control.answer(request) for request in requests]
+        crawl_control = CrawlControl(session, TopicTrainer(session))
+        return [crawl_control.answer(request) for request in requests]
 
 
 @pytest.mark.slow
@@ -51,12 +53,12 @@ def test_labels_are_on_the_disk_and_learnt(folder: Path) -> None:
 
 def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
     with opened(folder) as session:
-        control = CrawlControl(session, TopicTrainer(session))
-        control.answer(CrawlRequest("pause"))
-        control.answer(CrawlRequest("budget", pages=7))
+        crawl_control = CrawlControl(session, TopicTrainer(session))
+        crawl_control.answer(CrawlRequest("pause"))
+        crawl_control.answer(CrawlRequest("budget", pages=7))
         assert (session.status.is_paused, session.status.page_budget) == (True, 7)
-        control.answer(CrawlRequest("resume"))
-        facts = control.answer(CrawlRequest("status")).status
+        crawl_control.answer(CrawlRequest("resume"))
+        facts = crawl_control.answer(CrawlRequest("status")).status
     assert facts == {
         "pages": 20, "relevant": facts["relevant"], "waiting": facts["waiting"], "paused": False, "budget": 7,
         "requests": 0, "holds": 0,
@@ -106,6 +108,27 @@ def test_a_budget_without_pages_is_refused(folder: Path) -> None:
 def test_requests_are_bounded(plain: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(plain, CrawlRequest)
+
+
+def test_connections_of_others_that_ask_nothing_do_not_keep_the_owner_from_a_port(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "_socket_path", lambda folder: None)  # as where the path is too long for a socket
+
+    async def run() -> CrawlReply | None:
+        with opened(folder) as session:
+            crawl_control = CrawlControl(session, TopicTrainer(session))
+            await crawl_control.open()
+            port = msgspec.json.decode(address_file(folder).read_bytes())["port"]
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(30)]
+            reply = await asyncio.to_thread(ask, folder, CrawlRequest("status"))
+            for _, writer in held:
+                writer.close()
+            await crawl_control.close()
+            return reply
+
+    reply = asyncio.run(run())
+    assert reply is not None and reply.status
 
 
 def test_nobody_answers_where_no_crawl_runs(tmp_path: Path) -> None:

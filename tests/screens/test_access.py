@@ -84,6 +84,17 @@ def test_passwords_cannot_be_guessed_fast(root):
     assert log_in(slow).status_code == 303
 
 
+def test_addresses_of_one_network_guess_as_often_as_one_and_keep_nobody_else_out(root):
+    remote = Browser(root, has_cookie=False, base=REMOTE, password=PASSWORD, is_remote=True)
+    statuses = []
+    for number in range(200):
+        remote.open()._transport.client = (f"2001:db8::{number:x}", 50_000)
+        statuses.append(log_in(remote, f"guess {number}").status_code)
+    assert statuses == [403] * 5 + [429] * 195
+    remote.open()._transport.client = ("2001:db8:0:1::7", 50_000)
+    assert log_in(remote).status_code == 303
+
+
 def test_addresses_in_figures_are_answered_and_names_are_not(root):
     remote = ScreenAccess(PORT, is_remote=True)
     for host in (f"192.0.2.7:{PORT}", f"[2001:db8::1]:{PORT}", f"127.0.0.1:{PORT}", f"localhost:{PORT}"):

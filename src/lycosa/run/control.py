@@ -39,7 +39,7 @@ SOCKET_FILE = "control.sock"
 MAX_LABELS = 10_000  # at once
 _MAX_LINE = 32 << 20  # bytes: MAX_LABELS labels with URLs of 2 000 characters
 _MAX_PATH = 100  # bytes of the path of a socket
-_MAX_CONNECTIONS = 8
+_MAX_CONNECTIONS = 8  # that have sent no request; for a further one, the oldest is closed
 _REQUEST_TIMEOUT = 10.0  # seconds
 _REPLY_TIMEOUT = 300.0  # seconds
 _SAVED_AT_ONCE = ("pause", "block", "boost", "drop", "undo")  # requests after which the folder has what the crawl shows
@@ -84,7 +84,7 @@ class CrawlControl:
         self._may_save = may_save
         self._server: asyncio.AbstractServer | None = None
         self._token = ""
-        self._connections = 0
+        self._waiting: dict[asyncio.StreamWriter, None] = {}  # connections without a request, the oldest first
 
     async def open(self) -> None:
         """Starts to listen; if the system allows neither a socket nor a port, the crawl runs without control."""
@@ -113,20 +113,23 @@ class CrawlControl:
             address_file(self._session.folder).unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections += 1
-        try:
-            with suppress(OSError, asyncio.CancelledError):
-                if self._connections <= _MAX_CONNECTIONS:
-                    writer.write(msgspec.json.encode(await self._receive_and_execute(reader)) + b"\n")
-                    await writer.drain()
-                writer.close()
-                await writer.wait_closed()
-        finally:
-            self._connections -= 1
+        self._waiting[writer] = None
+        if len(self._waiting) > _MAX_CONNECTIONS:  # on a port, of other users of the machine, who have no token
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.transport.abort()
+        with suppress(OSError, asyncio.CancelledError):
+            writer.write(msgspec.json.encode(await self._receive_and_execute(reader, writer)) + b"\n")
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
 
-    async def _receive_and_execute(self, reader: asyncio.StreamReader) -> CrawlReply:
+    async def _receive_and_execute(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> CrawlReply:
         try:
-            line = await asyncio.wait_for(reader.readline(), _REQUEST_TIMEOUT)
+            try:
+                line = await asyncio.wait_for(reader.readline(), _REQUEST_TIMEOUT)
+            finally:
+                self._waiting.pop(writer, None)
             request = msgspec.json.decode(line, type=CrawlRequest)
             if self._token and not hmac.compare_digest(request.token.encode(), self._token.encode()):
                 return CrawlReply(error="the token is wrong")

@@ -21,7 +21,10 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-ADMITTED = "lycosa.admitted"  # key of the ASGI scope: set for requests that are let through
+from lycosa.vocabulary.networks import network_of
+
+ADMITTED = "lycosa.admitted"  # key of the ASGI scope, of requests that are let through: how
+ANONYMOUS, BY_SECRET = "anonymous", "by a secret"
 MAX_BODY = 1 << 20  # bytes of a request
 FORM = "lycosa.form"  # key of the ASGI scope: the form fields of the body
 SCREEN_POLICY = (
@@ -41,7 +44,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 LOGIN = "/login"
-_MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords per minute and address, after which no password from it is checked
+_MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords per minute and address (of IPv6, network of 64 bits), after which no
+# password from it is checked
 _MAX_FAILURES = 100  # the same from all addresses
 # those that a response may set itself
 _OVERRIDABLE_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
@@ -101,6 +105,7 @@ class AccessControl:
         headers = dict(header_pairs)
         origins = self.access.origins(hosts[0]) if len(hosts) == 1 else frozenset[str]()
         response: Response | None = None  # None: the request is for the screens
+        admitted = ANONYMOUS
         if not origins:
             response = PlainTextResponse("this server does not answer to that name\n", 421)
         elif scope["method"] not in ("GET", "HEAD", "POST"):
@@ -113,12 +118,13 @@ class AccessControl:
             response = await self._login(scope, receive, headers, origins)
         else:
             is_program = self._has_token(headers)
-            if not is_program and not self._has_cookie(headers) and not self._is_public_request(scope):
+            admitted = BY_SECRET if is_program or self._has_cookie(headers) else ANONYMOUS
+            if admitted is ANONYMOUS and not self._is_public_request(scope):
                 response = self._login_or_denial(scope)
             elif scope["method"] == "POST":
                 response = await self._refusal_of_post(scope, receive, headers, origins, is_program=is_program)
         if response is None:
-            scope[ADMITTED] = True
+            scope[ADMITTED] = admitted
         await (response or self._app)(scope, receive, send)
 
     def _is_same_site(self, headers: Mapping[str, str]) -> bool:
@@ -147,7 +153,7 @@ class AccessControl:
             return HTMLResponse(_login_page(""))
         if headers.get("origin", "").lower() not in origins:
             return PlainTextResponse("a page of another site sent this\n", 403)
-        now, address = self._clock(), (scope.get("client") or ("",))[0]
+        now, address = self._clock(), network_of((scope.get("client") or ("",))[0])
         recent = [failed_address for at, failed_address in self._failures if now - at < 60.0]
         if recent.count(address) >= _MAX_FAILURES_PER_ADDRESS or len(recent) >= _MAX_FAILURES:
             return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)

@@ -4,11 +4,14 @@ import asyncio
 import math
 import re
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -23,6 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from lycosa import __version__
 from lycosa.run.open import bring_index_up_to_date
@@ -72,7 +76,9 @@ _MAX_CHOICES = 500  # collections to choose from
 _MAX_PEER_QUERY = 1_000  # characters
 _EVENT_INTERVAL = 1.5  # seconds
 _MAX_EVENTS = 2_400  # of one connection, which then ends after an hour; browsers connect again
-_MAX_STREAMS = 24  # connections that wait for events
+_MAX_STREAMS = 24  # connections that wait for events; for a further one, the oldest is ended
+_MAX_STORED = 16  # stored pages that are sent at a time; each may have some megabytes
+_PART = 1 << 16  # bytes of a stored page
 _INDEX_INTERVAL = 30.0  # seconds at least between two updates of the search index of a collection
 
 
@@ -154,7 +160,8 @@ class Screens:
         self._studies = Studies(library)
         self._exports = Exports()
         self._crawls = crawls
-        self._stream_count = 0  # connections that wait for events
+        self._streams: deque[object] = deque(maxlen=_MAX_STREAMS)  # connections that wait for events, the oldest first
+        self._stored = BoundedSemaphore(_MAX_STORED)
         self._queues: dict[Path, TeachingQueue] = {}
         self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # with when it began
         self._limiter: anyio.CapacityLimiter | None = None
@@ -243,13 +250,20 @@ class Screens:
         """The stored copy of a page, the latest or that of its n-th fetch (`look`), for a sandboxed frame: opaque
         origin, no scripts, requests or cookies."""
         folder = self._requested_folder(request)
-        html = await self._in_thread(stored_html, folder, parameters.url(request), parameters.integer(request, "look"))
+        url, look = parameters.url(request), parameters.integer(request, "look")
+        if not self._stored.acquire(blocking=False):
+            raise HTTPException(503, "too many stored pages are being read; try again")
+        try:
+            html = await self._in_thread(stored_html, folder, url, look)
+        except BaseException:
+            self._stored.release()
+            raise
         headers = {
             "Content-Security-Policy": STORED_PAGE_POLICY,
             "X-Frame-Options": "SAMEORIGIN",
             "Referrer-Policy": "no-referrer",
         }
-        return HTMLResponse(html.encode("utf-8", "replace"), headers=headers)
+        return _StoredPageResponse(html.encode("utf-8", "replace"), headers=headers, release=self._stored.release)
 
     async def frontier(self, request: Request) -> Response:
         view = await self._frontier(request)
@@ -335,20 +349,15 @@ class Screens:
         name = request.path_params["name"]
         folder = self._library.folder(name)
 
-        if self._stream_count >= _MAX_STREAMS:
-            raise HTTPException(503, "too many screens are open; close some")
-
-        async def stream() -> AsyncIterator[bytes]:
-            self._stream_count += 1
-            try:
-                async for event in events():
-                    yield event
-            finally:
-                self._stream_count -= 1
+        stream = object()
+        if "once" not in request.query_params:
+            self._streams.append(stream)
 
         async def events() -> AsyncIterator[bytes]:
             last_html = ""
-            for _ in range(1 if "once" in request.query_params else _MAX_EVENTS):
+            for number in range(1 if "once" in request.query_params else _MAX_EVENTS):
+                if number and stream not in self._streams:
+                    return  # browsers connect again, and get their turn
                 try:
                     view = await self._in_thread(self._live, name, folder)
                     html = self._templates.get_template("live.html").render(view=view, name=name)
@@ -359,7 +368,15 @@ class Screens:
                 last_html = html
                 await anyio.sleep(_EVENT_INTERVAL if "once" not in request.query_params else 0)
 
-        return StreamingResponse(stream(), media_type="text/event-stream")
+        async def until_it_ends() -> AsyncIterator[bytes]:
+            try:
+                async for event in events():
+                    yield event
+            finally:
+                with suppress(ValueError):  # a later one has taken its place
+                    self._streams.remove(stream)
+
+        return StreamingResponse(until_it_ends(), media_type="text/event-stream")
 
     async def teach(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -645,6 +662,25 @@ _LABEL_MESSAGES = {  # by the effect of a label
 
 
 _REDACTED = "This cannot be shown here."
+
+
+class _StoredPageResponse(HTMLResponse):
+    """A stored page, in parts, each when the last one was read; `release` is called when it was sent, or cannot be."""
+
+    def __init__(self, html: bytes, *, headers: Mapping[str, str], release: Callable[[], None]):
+        super().__init__(html, headers=headers)
+        self._release = release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            body = memoryview(bytes(self.body))
+            for start in range(0, len(body), _PART):
+                part = bytes(body[start : start + _PART])
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._release()
 
 
 def _json(view: Any, status: int = 200) -> Response:

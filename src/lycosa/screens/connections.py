@@ -1,7 +1,8 @@
 """The connections of the server: bounded in number and time, so that those who hold many keep nobody else out.
 
 A connection is in use while it has a request that access control has admitted. All others may be closed: after some
-seconds, and sooner if there are too many.
+seconds, and sooner if there are too many. A connection on which a response is not read is closed, too; and of anonymous
+readers, whom published screens admit, an address that has the most connections gives way to others.
 """
 
 import asyncio
@@ -9,16 +10,20 @@ from collections import Counter
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .access_control import ADMITTED
+from lycosa.vocabulary.networks import network_of
+
+from .access_control import ADMITTED, ANONYMOUS
 
 MAX_CONNECTIONS = 128
 SECONDS = 15.0  # for a whole request, from the beginning of the connection or the end of the response before
+STALL_SECONDS = 30.0  # in which some of a response must be read: about 48 KB, what uvicorn lets wait before it goes on
 
 
 class BoundedProtocol(H11Protocol):
     """HTTP/1.1 on one connection."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None  # runs while a response is longer than what is read of it
     _unsent = 0  # bytes of the last response at the last deadline
     since = 0.0  # when the connection was made, or the last response was complete, by the clock of the loop
 
@@ -29,9 +34,19 @@ class BoundedProtocol(H11Protocol):
             _one_to_close([each for each in self.connections if isinstance(each, BoundedProtocol)], self).abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
+        for timer in (self._deadline, self._stall):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._stall = self.loop.call_later(STALL_SECONDS, self.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+        super().resume_writing()
 
     def on_response_complete(self) -> None:
         self._wait_for_request()
@@ -40,6 +55,16 @@ class BoundedProtocol(H11Protocol):
     @property
     def is_in_use(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete and ADMITTED in self.cycle.scope
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether its request was admitted without a secret."""
+        return self.is_in_use and self.cycle.scope.get(ADMITTED) == ANONYMOUS
+
+    @property
+    def address(self) -> str:
+        """The network of the other side."""
+        return network_of(self.client[0]) if self.client else ""
 
     def abort(self) -> None:
         """Closes the connection at once, even if a response was not read."""
@@ -67,10 +92,12 @@ class BoundedProtocol(H11Protocol):
 
 
 def _one_to_close(connections: list[BoundedProtocol], newest: BoundedProtocol) -> BoundedProtocol:
-    """The connection to close: of the address with most that are not in use, the oldest of these."""
-    idle = [each for each in connections if not each.is_in_use and each is not newest]
+    """The connection to close: of the address with most that are not in use, the oldest of these. If all are in use, of
+    the address with most anonymous ones, if it has more than the newest one's."""
+    others = [each for each in connections if each is not newest]
+    idle = [each for each in others if not each.is_in_use]
+    candidates = idle or [each for each in others if each.is_anonymous]
+    counts = Counter(each.address for each in candidates)
     if not idle:
-        return newest
-    address_of = {each: each.client[0] if each.client else "" for each in idle}
-    counts = Counter(address_of.values())
-    return min(idle, key=lambda each: (-counts[address_of[each]], each.since))
+        candidates = [each for each in candidates if counts[each.address] > counts[newest.address] + 1]
+    return min(candidates, key=lambda each: (-counts[each.address], each.since), default=newest)

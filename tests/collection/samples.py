@@ -143,9 +143,9 @@ def archive_in(folder: Path, *, writable: bool = True, max_bytes: int = 1 << 30)
 
 
 def collection_in(folder: Path, *, writable: bool = True, **more: object) -> Collection:
-    clock = SimulatedClock(1.7e9)
+    settings = {"clock": SimulatedClock(1.7e9), **more}
     return Collection.open(
-        folder, clock=clock, decode=decode, extract_text=extract_text, software="lycosa/0", writable=writable, **more
+        folder, decode=decode, extract_text=extract_text, software="lycosa/0", writable=writable, **settings
     )
 
 

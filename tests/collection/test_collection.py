@@ -1,3 +1,4 @@
+import asyncio
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from collection.samples import (
     warcio_check,
 )
 from lycosa.collection import Collection, Scores, schema
+from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.databases import open_database
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Link, Url, Visit
@@ -149,6 +151,26 @@ def test_few_pages_are_indexed_when_a_crawl_ends_and_many_wait_for_the_first_sea
     with collection_in(tmp_path, writable=False) as collection:
         assert len(collection.search.search("", limit=99)) == 7
         assert collection.pages_not_indexed() == 0
+
+
+def test_a_running_crawl_indexes_some_pages_at_a_time_and_nothing_twice(tmp_path, monkeypatch, few):
+    monkeypatch.setattr("lycosa.collection.collection._MAX_INDEXED_AT_ONCE", 2)
+    clock, found = SimulatedClock(1.7e9), []
+    with collection_in(tmp_path, index_later=True, clock=clock) as collection:
+        for number in range(7):
+            collection.record(visit(url(number)))
+        for _ in range(5):
+            collection.checkpoint()
+            with collection_in(tmp_path, writable=False) as reader:
+                hits = reader.search.search("", limit=99) if reader.search.exists() else []
+                found.append((len(hits), reader.pages_not_indexed()))
+            asyncio.run(clock.sleep_until(clock.now() + 61))
+        collection.record(visit(url(2), page=page_of(url(2), title="Huntsman")))
+        asyncio.run(clock.sleep_until(clock.now() + 61))
+        collection.checkpoint()
+        assert [hit.url for hit in collection.search.search("huntsman")] == [url(2)]
+        assert len(collection.search.search("", limit=99)) == 7
+    assert found == [(0, 7), (2, 5), (4, 3), (6, 1), (7, 0)]
 
 
 def test_a_page_that_waits_to_be_indexed_anew_is_found_by_its_new_words_only(tmp_path, few):

@@ -30,7 +30,8 @@ CATALOG, _SEARCH = "catalog.sqlite", "search"
 _OLD_SEARCH = "search.old"  # while it is being replaced
 _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INSTALL_TIMEOUT = 10.0  # seconds that a reader waits for a process that replaces catalog and index
-_INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl are indexed, however few
+_INDEX_INTERVAL = 60.0  # seconds after which pages of a running crawl are indexed, however few
+_MAX_INDEXED_AT_ONCE = 100  # pages of a running crawl, which stands still meanwhile: less than a second
 _MAX_INDEXED_ON_CLOSE = 500  # pages; with `index_later`, more wait for the first search
 _MAX_TEXT_CHARACTERS = 8_000_000  # of texts kept in memory to be indexed; more are read from the archive
 
@@ -53,8 +54,9 @@ class Collection:
     with other tables in `catalog.connection`. An event is applied when it is in catalog and index; after a kill,
     `unapplied` yields those of the archive that are not.
 
-    index_later: whether many pages may be left to the first search to be indexed. Indexing a page takes longer than
-        everything else that is done to store it, and many collections are never searched.
+    index_later: whether many pages may be left to the first search to be indexed: of those of a running crawl, a
+        hundred are indexed each minute. Indexing a page takes longer than everything else that is done to store it,
+        and many collections are never searched.
     """
 
     def __init__(
@@ -240,8 +242,13 @@ class Collection:
         self.archive.sync()
         self.catalog.commit(self._applied)
         is_index_due = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
-        if len(self._added) >= self._index_batch or (is_index_due and (self._added or self._index_later)):
+        if len(self._added) >= self._index_batch or (is_index_due and self._added):
             self._commit_index()
+        elif is_index_due and self._index_later:
+            if self.pages_not_indexed() <= _MAX_INDEXED_AT_ONCE:
+                self._commit_index()
+            else:
+                self._index_some(_MAX_INDEXED_AT_ONCE)
 
     def close(self) -> None:
         """Checkpoints, commits the search index unless `index_later` applies, and releases the lock."""
@@ -352,6 +359,17 @@ class Collection:
         self._indexed_up_to = self.catalog.last_number()
         self.catalog.put_state("indexed_up_to", self._indexed_up_to)
         self.catalog.clear_stale()
+        self.catalog.commit(self.catalog.position())
+
+    def _index_some(self, limit: int) -> None:
+        """Makes the first committed pages that are not in the index searchable, at most `limit`."""
+        for page in self.catalog.pages(after=self._indexed_up_to, limit=limit):
+            self._reindex(page)
+            self._texts.pop(page.number, None)
+            self._indexed_up_to = page.number
+        self.search.commit()
+        self._index_committed_at = self._clock.now()
+        self.catalog.put_state("indexed_up_to", self._indexed_up_to)
         self.catalog.commit(self.catalog.position())
 
     def _drop_texts(self) -> None:

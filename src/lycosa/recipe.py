@@ -428,7 +428,7 @@ def _seeds_of(lines: Iterable[NumberedLine], source: str, notify: Callable[[str]
     return list(seeds)
 
 
-def toml_value(value: str | bool | int | Sequence[str]) -> str:
+def toml_value(value: str | bool | float | Sequence[str]) -> str:
     """The value as TOML."""
     # For these types, JSON is valid TOML, except that TOML forbids this control character.
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

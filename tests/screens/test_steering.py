@@ -275,6 +275,14 @@ def test_the_screen_takes_answers(copied):
 # ---------------------------------------------------------------- new collections
 
 
+@pytest.mark.parametrize("target", ["1.5", "-0.1", "nan", "much"])
+def test_a_target_of_relevance_is_from_0_to_1(copied, target):
+    fields = {"name": "made", "topic": "bees", "seeds": HOME, "target": target}
+    answer = Browser(copied).post("/new", fields)
+    assert "the target of relevance is a number from 0 to 1" in answer.text
+    assert not (copied / "made").exists()
+
+
 def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
     browser = Browser(copied)
     fields = {
@@ -285,6 +293,7 @@ def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
         "hosts": "text.example bees.example",
         "languages": "en",
         "pages": "1234",
+        "target": "0",
         "function": "os:system",
         "cookies": "secret.txt",
         "allow_private": "1",
@@ -296,6 +305,7 @@ def test_a_new_collection_has_what_the_form_says_and_nothing_else(copied):
     assert recipe.topic.function == recipe.requests.cookies == recipe.requests.proxy == ""
     assert recipe.scope.hosts == ("text.example", "bees.example")
     assert recipe.stop.pages == 1234
+    assert recipe.utility.target == 0.0
     assert is_made_here(copied / "made")
     assert 'value="1234"' in browser.get("/c/made/crawl").text
     assert browser.get("/c/made/crawl").status_code == 200

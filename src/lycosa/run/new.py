@@ -32,6 +32,7 @@ def new_collection(
     traffic: Path | None = None,
     scope: Scope = Scope(),
     pages: int | None = None,
+    target: float | None = None,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Creates the folder and returns the path of its recipe; arguments are checked before anything is written.
@@ -41,6 +42,8 @@ def new_collection(
 
     scope: the scope of every crawl of the collection; must be valid.
     pages: the size of the collection at which crawls stop; None for no limit.
+    target: the mean relevance to maintain while important pages are sought, from 0 to 1; None for the default of the
+        strategy.
     notify: called with notes on how input was interpreted, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -76,7 +79,7 @@ def new_collection(
             "in_links": _copy_table(folder, "in-links.csv", in_links),
             "traffic": _copy_table(folder, "traffic.csv", traffic),
         }
-        text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables, "pages": pages or 0})
+        text = _uncomment_keys(text, {**msgspec.to_builtins(scope), **tables, "pages": pages or 0, "target": target})
         write_file(folder / FILE_NAME, text)
         record_made_here(folder)  # so that its recipe is trusted
     except OSError as error:
@@ -142,9 +145,10 @@ def _copy_table(folder: Path, name: str, table: Path | None) -> str:
     return copy
 
 
-def _uncomment_keys(text: str, values: Mapping[str, str | bool | int | list[str]]) -> str:
+def _uncomment_keys(text: str, values: Mapping[str, str | bool | float | list[str] | None]) -> str:
     """The recipe with commented-out lines replaced by assignments for the keys that have a value."""
-    lines = {f"# {key} ": f"{key} = {toml_value(value)}" for key, value in values.items() if value}
+    given = {key: value for key, value in values.items() if value or isinstance(value, float)}
+    lines = {f"# {key} ": f"{key} = {toml_value(value)}" for key, value in given.items()}
 
     def assignment(match: re.Match[str]) -> str:
         if match[1] not in lines:

@@ -1,5 +1,6 @@
 """Creates a collection from the fields of a form; no field can name a file, code, cookies or another folder."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,8 +35,8 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
         if not _is_url(line):
             raise UsageError(f"{visible(line, 80)!r} is no URL to start from; write https://…")
     pages = None
-    if target := form.get("pages", "").strip():
-        pages = whole_number(target, maximum=MAX_PAGES)
+    if size := form.get("pages", "").strip():
+        pages = whole_number(size, maximum=MAX_PAGES)
         if not pages:
             raise UsageError("the size is a number of pages such as 500, or empty")
     scope: ScopeOptions = {}
@@ -52,8 +53,22 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
         contact=form.get("contact", "").strip(),
         scope=scope_with_options(Scope(), scope),
         pages=pages,
+        target=_target(form.get("target", "").strip()),
     )
     return name
+
+
+def _target(text: str) -> float | None:
+    """The target of relevance; None if the field is empty."""
+    if not text:
+        return None
+    try:
+        target = float(text)
+    except ValueError:
+        target = math.nan
+    if not 0.0 <= target <= 1.0:
+        raise UsageError("the target of relevance is a number from 0 to 1 such as 0.7, or empty")
+    return target
 
 
 def _lines(form: Mapping[str, str], field: str) -> list[str]:

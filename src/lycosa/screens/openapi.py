@@ -173,6 +173,7 @@ API_FORMS: dict[str, ApiForm] = {  # by path
             "hosts": {**_TEXT, "description": "the only hosts, separated by blanks"},
             "languages": {**_TEXT, "description": "the only languages, separated by blanks"},
             "pages": {"type": "integer", "minimum": 1, "description": "number at which crawls stop"},
+            "target": {"type": "number", "minimum": 0, "maximum": 1, "description": "mean relevance to maintain"},
             "contact": _TEXT,
         },
         CollectionCard,

@@ -8,7 +8,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawling import archives, collection, done, lycosa, pages, rows
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
-from standing.test_authority import MAJESTIC
+from standing.test_authority_table import MAJESTIC
 from worlds import html
 
 pytestmark = pytest.mark.slow

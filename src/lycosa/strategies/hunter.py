@@ -712,13 +712,15 @@ class _LinkTable:
         """Adds the visited pages that rows lead to, and their relevance, to the counts of their words; a page with n
         links to it counts 1 / n for each."""
         outcomes = self._outcomes[self._slots[rows]]
-        (known,) = (~np.isnan(outcomes) & self._words[rows].take(_WORD_GROUP_STARTS, axis=1).any(axis=1)).nonzero()
-        slots = self._slots[rows][known]
+        has_words = self._words[rows, _WORD_GROUP_STARTS[0]] | self._words[rows, _WORD_GROUP_STARTS[1]] != 0
+        (known,) = (~np.isnan(outcomes) & has_words).nonzero()
+        slots = self._slots[rows].take(known)
         share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
-        words = self._words[rows][known]
-        width = words.shape[1]
-        pages += np.bincount(words.ravel(), np.repeat(share, width), len(pages))
-        relevant += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), len(relevant))
+        words = self._words[rows].take(known, axis=0)
+        (indices,) = words.ravel().nonzero()  # half of the places for words are empty
+        words_in_use, rows_in_use = words.ravel().take(indices), indices // words.shape[1]
+        pages += np.bincount(words_in_use, share.take(rows_in_use), len(pages))
+        relevant += np.bincount(words_in_use, (share * outcomes.take(known)).take(rows_in_use), len(relevant))
 
     # ------------------------------------------------------------ state
 

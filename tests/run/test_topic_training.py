@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from crawling import collection, copied, listing, pages, rows, site, waiting
 from lycosa.reading.html import Parsed, parse_html
+from lycosa.reading.words import FoldedWords
 from lycosa.recipe import load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
-from lycosa.run import topic, topic_training, upkeep
+from lycosa.run import topic, upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
@@ -298,27 +299,18 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
 
 
 @pytest.mark.slow
-def test_pages_of_long_texts_are_counted_at_once_and_train_the_same_model(
-    two_topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_to_train_on_pages_of_the_crawl_their_words_are_not_made_into_strings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = collection_on_bees(tmp_path / "other")
-    crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
-    monkeypatch.setattr("lycosa.run.topic_training._MAX_UNCOUNTED_TEXT", 0)
-    kept: list[object] = []
-    monkeypatch.setattr("lycosa.run.topic_training._CrawledPages.sample", noting_uncounted(kept))
-    crawl(other, TWO_TOPICS, 45, strategy="hunter")
-    assert kept and not any(kept), "no text is kept"
-    assert relevances(other) == relevances(two_topics)
-
-
-def noting_uncounted(kept: list[object]) -> Any:
-    sample = topic_training._CrawledPages.sample
-
-    def noted(self: Any) -> list[Terms]:
-        kept.append(dict(self._uncounted))
-        return sample(self)
-
-    return noted
+    counted: list[object] = []
+    terms = FoldedWords.__dict__["terms"].func
+    monkeypatch.setattr(FoldedWords, "terms", property(lambda words: counted.append(words) or terms(words)))
+    counts = []
+    for size in (5, 30):
+        crawl(collection_on_bees(tmp_path / str(size)), TWO_TOPICS, size, strategy="hunter")
+        counts.append(len(counted))
+        counted.clear()
+    assert counts[0] == counts[1], "those of the examples and the background alone"
 
 
 def last_visit(session: Session) -> Visit:

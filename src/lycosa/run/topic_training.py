@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from copy import copy
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,11 +18,11 @@ from lycosa.relevance.function import code_digest
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
-from lycosa.relevance.term_counts import CountedTerms, PageCounts
+from lycosa.relevance.term_counts import CommonTerms, CountedTerms, PageCounts
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.strategies.registry import LINK_ONLY_STRATEGIES
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit, Words
+from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .first_visits import FirstVisits
@@ -39,7 +38,7 @@ _MAX_WORDS_NAMED = 5  # in a message
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
 _MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
-_MAX_UNCOUNTED_TEXT = 100_000  # characters of a page whose text is kept until the next training: there may be 200
+_MAX_COMMON_TERMS = 200_000  # terms, from which those of pages that left the sample are dropped
 _MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
 
 
@@ -393,14 +392,6 @@ class _Rejudged(NamedTuple):
     before: dict[str, float | None]  # what the catalog has
 
 
-class _Uncounted(NamedTuple):
-    """A page for training whose terms are not counted yet: most leave the sample before they are needed."""
-
-    url: Url
-    at: float  # when it was fetched, in seconds since the epoch
-    words: Words
-
-
 class _CrawledPages:
     """The word counts of pages of a collection: of a sample, for training, and of the latest, to score them again.
 
@@ -411,8 +402,10 @@ class _CrawledPages:
 
     def __init__(self, session: Session):
         self._session = session
-        self._sample: dict[int, Terms] = {}
-        self._uncounted: dict[int, _Uncounted] = {}  # pages of the sample whose terms the next training counts
+        self._sample: dict[int, CountedTerms] = {}
+        self._common_terms = CommonTerms()  # of the sample
+        # Pages of the sample, with the times of their fetches, whose terms the next training saves: most leave before
+        self._unsaved: dict[int, tuple[Url, float]] = {}
         self._has_earlier_pages = False  # whether the sample includes pages of earlier runs
         self.has_new_pages = False  # since the last sample
         self.has_additions = False  # whether pages were added in this run
@@ -434,19 +427,13 @@ class _CrawledPages:
             and number % self._sampling_interval() == 0
             and page.url not in topic.examples.urls
         ):
-            uncounted = _Uncounted(page.url, at, copy(page.words))
-            if len(page.text) > _MAX_UNCOUNTED_TEXT:
-                self._count(number, uncounted)
-            else:
-                self._uncounted[number] = uncounted
-
-    def _count(self, number: int, page: _Uncounted) -> None:
-        self._sample[number] = terms = CountedTerms(copy(page.words).terms)  # words keep what they computed
-        self._session.pages.words.put_terms(page.url, page.at, terms)
+            self._sample[number] = self._common_terms.terms(page.words, counts)
+            self._unsaved[number] = page.url, at
 
     def discard_sample(self) -> None:
         """Discards the sample, because the text of a page or the examples have changed."""
-        self._sample, self._uncounted, self._has_earlier_pages = {}, {}, False
+        self._sample, self._unsaved, self._has_earlier_pages = {}, {}, False
+        self._common_terms = CommonTerms()
 
     def _sampling_interval(self) -> int:
         """k, if every k-th page is in the sample."""
@@ -459,15 +446,17 @@ class _CrawledPages:
         """The terms of the pages for training."""
         self.has_new_pages, interval = False, self._sampling_interval()
         self._sample = {number: terms for number, terms in self._sample.items() if number % interval == 0}
-        uncounted, self._uncounted = self._uncounted, {}
-        for number, page in uncounted.items():
-            if number % interval == 0:
-                self._count(number, page)
+        if len(self._common_terms) > _MAX_COMMON_TERMS:
+            self._common_terms.keep(self._sample.values())
+        unsaved, self._unsaved = self._unsaved, {}
+        for number, (url, at) in unsaved.items():
+            if number in self._sample:
+                self._session.pages.words.put_terms(url, at, self._sample[number].plain)
         if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
             for number, url in enumerate(self._session.collection.catalog.every_nth_url(interval), 1):
                 if number * interval not in self._sample and url not in examples:
-                    self._sample[number * interval] = self._session.pages.terms(url) or {}
+                    self._sample[number * interval] = self._session.pages.terms(url) or CountedTerms({})
             self._has_earlier_pages = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 

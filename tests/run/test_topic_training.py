@@ -278,7 +278,7 @@ def judged_by(model: LinearModel, folder: Path) -> list[float]:
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled(
+def test_a_model_is_trained_again_with_five_pages_and_ever_less_often(
     two_topics: Path, trainings: list[Training], reranked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rejudged: list[int] = []
@@ -289,11 +289,11 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
         return rejudge(self, relevances, standings)
 
     monkeypatch.setattr(Hunter, "rejudge", noted)
-    crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
-    assert [each.pages for each in trainings] == [0, 5, 10, 20, 40, 45], "at the end of a short crawl, too"
-    assert [len(each.unlabelled) for each in trainings] == [0, 5, 10, 20, 40, 45]
+    crawl(two_topics, TWO_TOPICS, 85, strategy="hunter")
+    assert [each.pages for each in trainings] == [0, 5, 10, 20, 40, 80, 85], "at the end of a short crawl, too"
+    assert [len(each.unlabelled) for each in trainings] == [0, 5, 10, 20, 40, 80, 85]
     assert all(each.background and not each.bad for each in trainings)
-    assert rejudged == [5, 10, 20, 40], "what waits is ranked by the strategy itself,"
+    assert rejudged == [5, 10, 20, 40, 80], "what waits is ranked by the strategy itself,"
     assert reranked == [], "and not by reading the archive"
     assert relevances(two_topics) == pytest.approx(judged_by(trainings[-1].model, two_topics), rel=1e-6)
 
@@ -322,6 +322,7 @@ def last_visit(session: Session) -> Visit:
 def test_what_waits_is_ranked_by_the_new_model(two_topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
     monkeypatch.setattr("lycosa.run.topic_training.RETRAIN_AT", (5, 10, 19))
+    monkeypatch.setattr("lycosa.run.topic_training.REJUDGE_AT", frozenset((5, 10, 19)))
     with opened(two_topics) as session:
         trainer, _ = learnt(session)
         before, judged = waiting(two_topics), relevances(two_topics)

@@ -30,9 +30,12 @@ from .session import Session
 from .standing_training import StandingTrainer
 from .topic import PREDICATE_STATE, RULE_STATE, STEM_STATE, Terms, is_rule, read_labels
 
-# Sizes of the collection at which the topic model is trained again.
+# Sizes of the collection at which the topic model may be trained again.
 RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))
-RERANK_AT = frozenset((20, 80, 320, 1_280))  # of these, the sizes at which the frontier is re-ranked from all visits
+# Of these, the sizes at which it is: where the strategy takes the new scores of pages, and where the frontier is
+# re-ranked from all visits. The rest are there because collections have saved how many sizes they had reached.
+REJUDGE_AT = frozenset(RETRAIN_AT[:4] + RETRAIN_AT[4::2])
+RERANK_AT = frozenset((20, 80, 320, 1_280))
 _MIN_PAGES_WITHOUT_WORD = 10  # pages that lack a word of the topic, before the user is notified
 _MAX_WORDS_NAMED = 5  # in a message
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
@@ -53,10 +56,10 @@ class LearntLabels(Struct, frozen=True):
 class TopicTrainer:
     """Scores pages by the topic of a session, with a model that is trained again as the collection grows.
 
-    At 5 pages, and whenever their number has doubled, the model is trained again with a sample of them, the latest
-    pages are scored again, and the frontier is re-ranked. For a strategy that is not a `SupportsRejudge`, all visits
-    are replayed, and so at fewer sizes: from memory if the strategy uses only links, else from the archive, which takes
-    as long as parsing all pages.
+    At 5 pages, whenever their number has doubled up to 80, and then whenever it has quadrupled, the model is trained
+    again with a sample of them, the latest pages are scored again, and the frontier is re-ranked. For a strategy that
+    is not a `SupportsRejudge`, all visits are replayed, and so at fewer sizes: from memory if the strategy uses only
+    links, else from the archive, which takes as long as parsing all pages.
 
     standing: gives the standing of earlier visits that have none, for re-ranking.
     """
@@ -113,7 +116,7 @@ class TopicTrainer:
             if topic.uses_background_negatives:
                 count = "Fewer than 5" if topic.examples.bad else "No"
                 supports_rejudge = isinstance(session.loop.strategy, SupportsRejudge)
-                sizes = ", ".join(map(str, (RETRAIN_AT if supports_rejudge else sorted(RERANK_AT))[:4]))
+                sizes = ", ".join(map(str, sorted(REJUDGE_AT if supports_rejudge else RERANK_AT)[:4]))
                 session.notify(
                     f"{count} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {sizes} … pages."
@@ -240,7 +243,7 @@ class TopicTrainer:
         return LearntLabels(self.train_again(reason, save=not missing), missing, missing_examples)
 
     def train_if_due(self) -> None:
-        """Trains again once there are twice as many pages as the last time.
+        """Trains again once the collection has reached the next size.
 
         With given negatives, pages of the crawl are not needed for training.
         """
@@ -250,7 +253,8 @@ class TopicTrainer:
         rounds_due = bisect_right(RETRAIN_AT, pages)
         if topic.rounds >= rounds_due or rounds_due == self._declined_rounds:
             return
-        if self._supports_rejudge() or not RERANK_AT.isdisjoint(RETRAIN_AT[topic.rounds : rounds_due]):
+        sizes = REJUDGE_AT if self._supports_rejudge() else RERANK_AT
+        if not sizes.isdisjoint(RETRAIN_AT[topic.rounds : rounds_due]):
             self._train_on_crawl()
         else:
             self._declined_rounds = rounds_due  # until the next size is reached

@@ -47,6 +47,9 @@ class MadeUpWords:
     def terms(self) -> dict[str, int]:
         return {str(code): 1 for code in self.term_counts[0].tolist()}
 
+    def terms_of(self, codes: Codes) -> list[str]:
+        return list(map(str, codes.tolist()))
+
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
 

@@ -39,6 +39,10 @@ class GivenWords:
         codes = self.codes
         return codes, np.arange(len(codes))
 
+    def terms_of(self, codes: Codes) -> list[str]:
+        words = dict(zip(codes_of(self.terms).tolist(), self.terms, strict=True))
+        return [words[code] for code in codes.tolist()]
+
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
 

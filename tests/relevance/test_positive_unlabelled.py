@@ -11,6 +11,7 @@ from lycosa.relevance.svm import MAX_TERMS
 from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CountedTerms, PageCounts
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page
+from lycosa.vocabulary.text import codes_of
 from relevance.topical_web import MadeUpWeb, page_of
 
 BACKGROUND = [page_of(text).terms for text in background()]
@@ -95,7 +96,8 @@ def test_a_model_of_pages_of_made_up_words_can_be_read_again(strange_words: list
 
 def test_of_a_training_page_a_bounded_number_of_terms_is_in_memory(strange_words: list[dict[str, int]]) -> None:
     counted = CountedTerms(strange_words[0])
-    assert list(counted) == list(strange_words[0])[:MAX_PAGE_TERMS]
+    assert counted.codes.tolist() == sorted(codes_of(strange_words[0]).tolist())[:MAX_PAGE_TERMS]
+    assert set(codes_of(counted.plain).tolist()) == set(counted.codes.tolist())
     assert len(counted.codes) == len(counted.counts) == len(counted.words) == MAX_PAGE_TERMS
 
 

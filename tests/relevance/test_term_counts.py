@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.reading import page_of_text
+from lycosa.reading.words import FoldedWords
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.positive_unlabelled import _solve, train_from_positives
 from lycosa.relevance.svm import LinearModel, _CodeIndex
-from lycosa.relevance.term_counts import CountedTerms, PageCounts, as_counted_terms
+from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CommonTerms, CountedTerms, PageCounts, as_counted_terms
 from lycosa.vocabulary.records import Url
 
 GOOD = ["honey bees in their hive", "wax and honey of bees", "a swarm of bees leaves the hive"]
@@ -26,6 +27,39 @@ def terms_of(text: str) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def model() -> LinearModel:
     return train_from_positives(list(map(terms_of, GOOD)), [], list(map(terms_of, OTHER)), [])
+
+
+@pytest.mark.parametrize("stem", [False, True])
+def test_terms_of_pages_have_their_strings_in_a_common_table(stem: bool) -> None:
+    common = CommonTerms()
+    pages = [page_of_text(Url("text:"), "", text, stem=stem) for text in (*GOOD, *OTHER, "二 漢字語 été", "", *GOOD)]
+    counted = [common.terms(page.words, PageCounts.of(page)) for page in pages]
+    assert [dict(terms) for terms in counted] == [dict(page.terms) for page in pages]
+    assert all(terms.codes.tolist() == CountedTerms(terms).codes.tolist() for terms in counted)
+    assert [len(terms) for terms in counted] == [len(page.terms) for page in pages]
+    common.keep(counted[:2])
+    assert dict(counted[0]) == dict(pages[0].terms)
+    assert len(common) == len({*pages[0].terms, *pages[1].terms})
+
+
+def test_of_a_page_of_too_many_terms_the_same_count_however_they_are_given() -> None:
+    page = page_of_text(Url("text:"), "", " ".join(f"w{number:x}x" for number in range(2 * MAX_PAGE_TERMS)))
+    counted, given = CommonTerms().terms(page.words, PageCounts.of(page)), CountedTerms(page.terms)
+    assert len(counted) == MAX_PAGE_TERMS < len(page.terms)
+    assert counted.codes.tolist() == given.codes.tolist()
+    assert dict(counted) == dict(given)
+    assert counted.vector == pytest.approx(given.vector, abs=1e-6)
+
+
+def test_a_term_is_made_into_a_string_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    terms_of = FoldedWords.terms_of
+    monkeypatch.setattr(FoldedWords, "terms_of", lambda *given: asked.extend(found := terms_of(*given)) or found)
+    common = CommonTerms()
+    for text in (*GOOD, *GOOD):
+        page = page_of_text(Url("text:"), "", text)
+        common.terms(page.words, PageCounts.of(page))
+    assert len(asked) == len(set(asked)) == len(common)
 
 
 @pytest.mark.slow

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from crawling import collection, copied, listing, pages, rows, site, waiting
 from lycosa.reading.html import Parsed, parse_html
+from lycosa.reading.words import FoldedWords
 from lycosa.recipe import load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
-from lycosa.run import topic, topic_training, upkeep
+from lycosa.run import topic, upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.reranker import Reranker
 from lycosa.run.session import Session
@@ -277,7 +278,7 @@ def judged_by(model: LinearModel, folder: Path) -> list[float]:
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled(
+def test_a_model_is_trained_again_with_five_pages_and_ever_less_often(
     two_topics: Path, trainings: list[Training], reranked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rejudged: list[int] = []
@@ -288,37 +289,28 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
         return rejudge(self, relevances, standings)
 
     monkeypatch.setattr(Hunter, "rejudge", noted)
-    crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
-    assert [each.pages for each in trainings] == [0, 5, 10, 20, 40, 45], "at the end of a short crawl, too"
-    assert [len(each.unlabelled) for each in trainings] == [0, 5, 10, 20, 40, 45]
+    crawl(two_topics, TWO_TOPICS, 85, strategy="hunter")
+    assert [each.pages for each in trainings] == [0, 5, 10, 20, 40, 80, 85], "at the end of a short crawl, too"
+    assert [len(each.unlabelled) for each in trainings] == [0, 5, 10, 20, 40, 80, 85]
     assert all(each.background and not each.bad for each in trainings)
-    assert rejudged == [5, 10, 20, 40], "what waits is ranked by the strategy itself,"
+    assert rejudged == [5, 10, 20, 40, 80], "what waits is ranked by the strategy itself,"
     assert reranked == [], "and not by reading the archive"
     assert relevances(two_topics) == pytest.approx(judged_by(trainings[-1].model, two_topics), rel=1e-6)
 
 
 @pytest.mark.slow
-def test_pages_of_long_texts_are_counted_at_once_and_train_the_same_model(
-    two_topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_to_train_on_pages_of_the_crawl_their_words_are_not_made_into_strings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = collection_on_bees(tmp_path / "other")
-    crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
-    monkeypatch.setattr("lycosa.run.topic_training._MAX_UNCOUNTED_TEXT", 0)
-    kept: list[object] = []
-    monkeypatch.setattr("lycosa.run.topic_training._CrawledPages.sample", noting_uncounted(kept))
-    crawl(other, TWO_TOPICS, 45, strategy="hunter")
-    assert kept and not any(kept), "no text is kept"
-    assert relevances(other) == relevances(two_topics)
-
-
-def noting_uncounted(kept: list[object]) -> Any:
-    sample = topic_training._CrawledPages.sample
-
-    def noted(self: Any) -> list[Terms]:
-        kept.append(dict(self._uncounted))
-        return sample(self)
-
-    return noted
+    counted: list[object] = []
+    terms = FoldedWords.__dict__["terms"].func
+    monkeypatch.setattr(FoldedWords, "terms", property(lambda words: counted.append(words) or terms(words)))
+    counts = []
+    for size in (5, 30):
+        crawl(collection_on_bees(tmp_path / str(size)), TWO_TOPICS, size, strategy="hunter")
+        counts.append(len(counted))
+        counted.clear()
+    assert counts[0] == counts[1], "those of the examples and the background alone"
 
 
 def last_visit(session: Session) -> Visit:
@@ -330,6 +322,7 @@ def last_visit(session: Session) -> Visit:
 def test_what_waits_is_ranked_by_the_new_model(two_topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
     monkeypatch.setattr("lycosa.run.topic_training.RETRAIN_AT", (5, 10, 19))
+    monkeypatch.setattr("lycosa.run.topic_training.REJUDGE_AT", frozenset((5, 10, 19)))
     with opened(two_topics) as session:
         trainer, _ = learnt(session)
         before, judged = waiting(two_topics), relevances(two_topics)

@@ -134,6 +134,10 @@ class Terms:
                 terms[term] = terms.get(term, 0) + count
         return terms
 
+    def of_words(self, words: Iterable[str]) -> list[str]:
+        """The term of each word; all of them must have one."""
+        return list(words) if self._stems is None else [self._stems[word] for word in words]
+
     def codes(self, data: bytes, coded: CodedWords) -> Codes:
         """The code of the term of each word of a folded text, 0 for none, given the result of `coded_words`."""
         word_codes = secret_codes(data, coded)

@@ -22,6 +22,7 @@ from lycosa.vocabulary.text import (
     is_spaced,
     offsets_in_characters,
     offsets_of_pairs,
+    words_at,
     words_in,
 )
 
@@ -88,6 +89,17 @@ class FoldedWords:
         if self._spaced is not self._data:
             return codes, offsets_of_pairs(self._data.decode())[indices]
         return codes, offsets_in_characters(self._data, self._coded.starts[indices])
+
+    def terms_of(self, codes: Codes) -> list[str]:
+        """Some terms, by their sorted codes; the words of the text are not all made into strings."""
+        indices, all_codes = self._terms
+        places = codes.searchsorted(all_codes)
+        places[places == len(codes)] = 0
+        (found,) = (codes[places] == all_codes).nonzero()
+        index_of = np.empty(len(codes), np.intp)
+        index_of[places[found]] = indices[found]
+        words = words_at(self._spaced, index_of)
+        return terms_for(self._algorithm).of_words([word.decode() for word in words])
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, the codes of its terms in order, stemmed like those of the page."""

@@ -453,10 +453,13 @@ class TopicJudge:
 
     def save(self, model: TrainedRelevance) -> None:
         """Saves a model in the collection, as plain data; if it could not be read again, the next run trains anew."""
-        saved = msgspec.json.encode(TrainedModel(self._training_digest, self.rounds, model.to_plain()))
+        plain = model.to_plain()
+        saved = msgspec.json.encode(TrainedModel(self._training_digest, self.rounds, plain))
         trainer, path = find_trainer(self._topic.model), self._folder / MODEL_FILE
         try:
-            trainer.from_plain(msgspec.json.decode(saved, type=TrainedModel).model)
+            # What a plug-in gives may not be the same once it was JSON.
+            is_plain = isinstance(trainer, LinearTrainer)
+            trainer.from_plain(plain if is_plain else msgspec.json.decode(saved, type=TrainedModel).model)
         except UNUSABLE_MODEL as error:
             self._notify(f"the model of the topic is not saved, as it could not be read: {visible(str(error))}")
             with disk_errors(path):

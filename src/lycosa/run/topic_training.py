@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from copy import copy
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,11 +18,11 @@ from lycosa.relevance.function import code_digest
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
-from lycosa.relevance.term_counts import CountedTerms, PageCounts
+from lycosa.relevance.term_counts import CommonTerms, CountedTerms, PageCounts
 from lycosa.strategies.base import SupportsRejudge
 from lycosa.strategies.registry import LINK_ONLY_STRATEGIES
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit, Words
+from lycosa.vocabulary.records import RELEVANT, Change, JsonValue, Page, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .first_visits import FirstVisits
@@ -31,15 +30,18 @@ from .session import Session
 from .standing_training import StandingTrainer
 from .topic import PREDICATE_STATE, RULE_STATE, STEM_STATE, Terms, is_rule, read_labels
 
-# Sizes of the collection at which the topic model is trained again.
+# Sizes of the collection at which the topic model may be trained again.
 RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))
-RERANK_AT = frozenset((20, 80, 320, 1_280))  # of these, the sizes at which the frontier is re-ranked from all visits
+# Of these, the sizes at which it is: where the strategy takes the new scores of pages, and where the frontier is
+# re-ranked from all visits. The rest are there because collections have saved how many sizes they had reached.
+REJUDGE_AT = frozenset(RETRAIN_AT[:4] + RETRAIN_AT[4::2])
+RERANK_AT = frozenset((20, 80, 320, 1_280))
 _MIN_PAGES_WITHOUT_WORD = 10  # pages that lack a word of the topic, before the user is notified
 _MAX_WORDS_NAMED = 5  # in a message
 MAX_REJUDGED = 2_000  # latest pages, scored again by their word counts
 _SCORING_BATCH = 200  # pages
 _MIN_CHANGE = 1e-6  # of a relevance, to be recorded: smaller ones depend on how the processor rounds
-_MAX_UNCOUNTED_TEXT = 100_000  # characters of a page whose text is kept until the next training: there may be 200
+_MAX_COMMON_TERMS = 200_000  # terms, from which those of pages that left the sample are dropped
 _MIN_ANNOUNCED = 1_000  # pages to read from the archive for which there is a message
 
 
@@ -54,10 +56,10 @@ class LearntLabels(Struct, frozen=True):
 class TopicTrainer:
     """Scores pages by the topic of a session, with a model that is trained again as the collection grows.
 
-    At 5 pages, and whenever their number has doubled, the model is trained again with a sample of them, the latest
-    pages are scored again, and the frontier is re-ranked. For a strategy that is not a `SupportsRejudge`, all visits
-    are replayed, and so at fewer sizes: from memory if the strategy uses only links, else from the archive, which takes
-    as long as parsing all pages.
+    At 5 pages, whenever their number has doubled up to 80, and then whenever it has quadrupled, the model is trained
+    again with a sample of them, the latest pages are scored again, and the frontier is re-ranked. For a strategy that
+    is not a `SupportsRejudge`, all visits are replayed, and so at fewer sizes: from memory if the strategy uses only
+    links, else from the archive, which takes as long as parsing all pages.
 
     standing: gives the standing of earlier visits that have none, for re-ranking.
     """
@@ -114,7 +116,7 @@ class TopicTrainer:
             if topic.uses_background_negatives:
                 count = "Fewer than 5" if topic.examples.bad else "No"
                 supports_rejudge = isinstance(session.loop.strategy, SupportsRejudge)
-                sizes = ", ".join(map(str, (RETRAIN_AT if supports_rejudge else sorted(RERANK_AT))[:4]))
+                sizes = ", ".join(map(str, sorted(REJUDGE_AT if supports_rejudge else RERANK_AT)[:4]))
                 session.notify(
                     f"{count} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
                     f"provisional: the model is retrained at {sizes} … pages."
@@ -241,7 +243,7 @@ class TopicTrainer:
         return LearntLabels(self.train_again(reason, save=not missing), missing, missing_examples)
 
     def train_if_due(self) -> None:
-        """Trains again once there are twice as many pages as the last time.
+        """Trains again once the collection has reached the next size.
 
         With given negatives, pages of the crawl are not needed for training.
         """
@@ -251,7 +253,8 @@ class TopicTrainer:
         rounds_due = bisect_right(RETRAIN_AT, pages)
         if topic.rounds >= rounds_due or rounds_due == self._declined_rounds:
             return
-        if self._supports_rejudge() or not RERANK_AT.isdisjoint(RETRAIN_AT[topic.rounds : rounds_due]):
+        sizes = REJUDGE_AT if self._supports_rejudge() else RERANK_AT
+        if not sizes.isdisjoint(RETRAIN_AT[topic.rounds : rounds_due]):
             self._train_on_crawl()
         else:
             self._declined_rounds = rounds_due  # until the next size is reached
@@ -393,14 +396,6 @@ class _Rejudged(NamedTuple):
     before: dict[str, float | None]  # what the catalog has
 
 
-class _Uncounted(NamedTuple):
-    """A page for training whose terms are not counted yet: most leave the sample before they are needed."""
-
-    url: Url
-    at: float  # when it was fetched, in seconds since the epoch
-    words: Words
-
-
 class _CrawledPages:
     """The word counts of pages of a collection: of a sample, for training, and of the latest, to score them again.
 
@@ -411,8 +406,10 @@ class _CrawledPages:
 
     def __init__(self, session: Session):
         self._session = session
-        self._sample: dict[int, Terms] = {}
-        self._uncounted: dict[int, _Uncounted] = {}  # pages of the sample whose terms the next training counts
+        self._sample: dict[int, CountedTerms] = {}
+        self._common_terms = CommonTerms()  # of the sample
+        # Pages of the sample, with the times of their fetches, whose terms the next training saves: most leave before
+        self._unsaved: dict[int, tuple[Url, float]] = {}
         self._has_earlier_pages = False  # whether the sample includes pages of earlier runs
         self.has_new_pages = False  # since the last sample
         self.has_additions = False  # whether pages were added in this run
@@ -434,19 +431,13 @@ class _CrawledPages:
             and number % self._sampling_interval() == 0
             and page.url not in topic.examples.urls
         ):
-            uncounted = _Uncounted(page.url, at, copy(page.words))
-            if len(page.text) > _MAX_UNCOUNTED_TEXT:
-                self._count(number, uncounted)
-            else:
-                self._uncounted[number] = uncounted
-
-    def _count(self, number: int, page: _Uncounted) -> None:
-        self._sample[number] = terms = CountedTerms(copy(page.words).terms)  # words keep what they computed
-        self._session.pages.words.put_terms(page.url, page.at, terms)
+            self._sample[number] = self._common_terms.terms(page.words, counts)
+            self._unsaved[number] = page.url, at
 
     def discard_sample(self) -> None:
         """Discards the sample, because the text of a page or the examples have changed."""
-        self._sample, self._uncounted, self._has_earlier_pages = {}, {}, False
+        self._sample, self._unsaved, self._has_earlier_pages = {}, {}, False
+        self._common_terms = CommonTerms()
 
     def _sampling_interval(self) -> int:
         """k, if every k-th page is in the sample."""
@@ -459,15 +450,17 @@ class _CrawledPages:
         """The terms of the pages for training."""
         self.has_new_pages, interval = False, self._sampling_interval()
         self._sample = {number: terms for number, terms in self._sample.items() if number % interval == 0}
-        uncounted, self._uncounted = self._uncounted, {}
-        for number, page in uncounted.items():
-            if number % interval == 0:
-                self._count(number, page)
+        if len(self._common_terms) > _MAX_COMMON_TERMS:
+            self._common_terms.keep(self._sample.values())
+        unsaved, self._unsaved = self._unsaved, {}
+        for number, (url, at) in unsaved.items():
+            if number in self._sample:
+                self._session.pages.words.put_terms(url, at, self._sample[number].plain)
         if not self._has_earlier_pages:
             examples = self._session.topic.examples.urls
             for number, url in enumerate(self._session.collection.catalog.every_nth_url(interval), 1):
                 if number * interval not in self._sample and url not in examples:
-                    self._sample[number * interval] = self._session.pages.terms(url) or {}
+                    self._sample[number * interval] = self._session.pages.terms(url) or CountedTerms({})
             self._has_earlier_pages = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 

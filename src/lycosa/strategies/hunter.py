@@ -529,19 +529,25 @@ class _LinkTable:
             return rows, slice(first, first)
         page, url, depth, slot_of = visit.page, visit.candidate.url, visit.candidate.depth + 1, self._slot_of
         assert page is not None
-        new = [link for link in links if link.target not in slot_of]
-        self._links += [(link.target, url, link.anchor, depth) for link in new]
-        slot_of.update((link.target, slot) for slot, link in enumerate(new, first))
+        new: list[Url] = []
+        slots: list[int] = []
+        for link in links:
+            target = link.target
+            slot = slot_of.setdefault(target, first + len(new))
+            if slot == first + len(new):
+                new.append(target)
+                self._links.append((target, url, link.anchor, depth))
+            slots.append(slot)
         if self._standing_evidence is not None:
             self._standing_evidence.add_parent(url, visit.standing)
-            self._standing_evidence.add_links([link.target for link in new])
+            self._standing_evidence.add_links(new)
         if new:
-            self._add_slots(slice(first, len(self._links)), [link.target for link in new])
-        self._slots[rows] = targets = np.array([slot_of[link.target] for link in links], np.int64)
+            self._add_slots(slice(first, len(self._links)), new)
+        self._slots[rows] = targets = np.array(slots, np.int64)
         self._parents[rows], self._row_features[rows, _PAGE] = len(self._logits), logit
         self._in_links[targets] += 1
         has_few_links = self._in_links.take(targets) <= _MAX_COUNTED_LINKS
-        (counted,) = ((targets >= first) | np.isnan(self._outcomes.take(targets)) | has_few_links).nonzero()
+        (counted,) = (np.isnan(self._outcomes.take(targets)) | has_few_links).nonzero()
         self._words[rows] = 0
         if len(counted):
             codes = _word_codes(page, links if len(counted) == len(links) else [links[i] for i in counted.tolist()])
@@ -649,7 +655,7 @@ class _LinkTable:
         """The features, with the ratios of `neighbours` and `host` in place of the sums in their columns."""
         ratios = _log_odds_ratio(features[:, _NEIGHBOURS], features[:, _HOST], base, _SMOOTHING["neighbours"])
         features[:, _NEIGHBOURS] = ratios
-        features[:, _HOST] = self._host_ratios.take(self._sites[:, 0].take(slots))
+        features[:, _HOST] = self._host_ratios.take(self._sites[slots, 0])
         return features
 
     @property
@@ -706,13 +712,15 @@ class _LinkTable:
         """Adds the visited pages that rows lead to, and their relevance, to the counts of their words; a page with n
         links to it counts 1 / n for each."""
         outcomes = self._outcomes[self._slots[rows]]
-        (known,) = (~np.isnan(outcomes) & self._words[rows].take(_WORD_GROUP_STARTS, axis=1).any(axis=1)).nonzero()
-        slots = self._slots[rows][known]
+        has_words = self._words[rows, _WORD_GROUP_STARTS[0]] | self._words[rows, _WORD_GROUP_STARTS[1]] != 0
+        (known,) = (~np.isnan(outcomes) & has_words).nonzero()
+        slots = self._slots[rows].take(known)
         share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
-        words = self._words[rows][known]
-        width = words.shape[1]
-        pages += np.bincount(words.ravel(), np.repeat(share, width), len(pages))
-        relevant += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), len(relevant))
+        words = self._words[rows].take(known, axis=0)
+        (indices,) = words.ravel().nonzero()  # half of the places for words are empty
+        words_in_use, rows_in_use = words.ravel().take(indices), indices // words.shape[1]
+        pages += np.bincount(words_in_use, share.take(rows_in_use), len(pages))
+        relevant += np.bincount(words_in_use, (share * outcomes.take(known)).take(rows_in_use), len(relevant))
 
     # ------------------------------------------------------------ state
 
@@ -850,23 +858,39 @@ def _word_ids(codes: Codes) -> WordIds:
 
 
 class _WordIdCache:
-    """A direct-mapped cache of word ids: most words of a page were seen before. The highest 16 bits of a code are its
-    index in the cache."""
+    """A cache of word ids: most words of a page were seen before.
+
+    It has two tables, like that of `Terms`: the highest 16 bits of a code are its index in the first; the word that it
+    displaces moves to the second, where the lowest 16 bits are the index. With a single table, a few words of every
+    page would displace each other over and over.
+    """
 
     def __init__(self) -> None:
-        self._codes: Codes = np.zeros(1 << 16, np.uint64)
-        self._ids: WordIds = np.zeros(1 << 16, np.uint32)
+        self._codes, self._moved_codes = np.zeros((2, 1 << 16), np.uint64)
+        self._ids, self._moved_ids = np.zeros((2, 1 << 16), np.uint32)
 
     def word_ids(self, codes: Codes) -> WordIds:
         """The same as the function `_word_ids`, cached; 0 for the code 0, which is that of no word."""
         indices = (codes >> np.uint64(48)).view(np.int64)
-        ids = self._ids.take(indices)
+        ids: WordIds = self._ids.take(indices)
         (missing,) = (self._codes.take(indices) != codes).nonzero()
         if len(missing):
             wanted = codes[missing]
-            ids[missing] = found = _word_ids(wanted) * (wanted != 0)
-            self._codes[indices[missing]], self._ids[indices[missing]] = wanted, found
+            moved = (wanted & np.uint64(0xFFFF)).view(np.int64)
+            found = self._moved_ids.take(moved)
+            (new,) = (self._moved_codes.take(moved) != wanted).nonzero()
+            if len(new):
+                found[new] = _word_ids(wanted[new]) * (wanted[new] != 0)
+                self._store(indices[missing[new]], wanted[new], found[new])
+            ids[missing] = found
         return ids
+
+    def _store(self, indices: Ints, codes: Codes, ids: WordIds) -> None:
+        """Stores ids in the first table; what was at their indices moves to the second."""
+        displaced = self._codes[indices]
+        moved = (displaced & np.uint64(0xFFFF)).view(np.int64)
+        self._moved_codes[moved], self._moved_ids[moved] = displaced, self._ids[indices]
+        self._codes[indices], self._ids[indices] = codes, ids
 
 
 def _word_id_count() -> int:

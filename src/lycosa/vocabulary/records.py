@@ -141,6 +141,10 @@ class Words(Protocol):
         """The codes of the terms in order, and the position of each, in characters of title + space + text."""
         ...
 
+    def terms_of(self, codes: Codes) -> list[str]:
+        """Some terms of the page, by their sorted codes."""
+        ...
+
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, such as an anchor, the codes of its terms in order, stemmed as those of the page are."""
         ...

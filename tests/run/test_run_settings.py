@@ -22,7 +22,7 @@ def settings(strategy: str = "best-first", **recorded: object) -> tuple[RunSetti
 
 def test_a_run_with_the_same_settings_records_the_same() -> None:
     before, _ = settings("random", options={"seed": 3}, scope={"hosts": ["a.example"]}, quotas={"per_host": 5})
-    run = before.run(NOW, refresh=None, map_=None, access_log=None, rank_lists_digest="")
+    run = before.run_start(NOW, refresh=None, map_=None, access_log=None, rank_lists_digest="")
     after = RunSettings.of_run(run, Recipe(), notify=pytest.fail)
     assert after == before
     assert after.strategy_changes(before) == after.limit_changes(before) == []

@@ -3,7 +3,10 @@
 Pages are numbered in order of arrival, from 1. A look is one fetch of a stored page, the first one included; where the
 page had changed, it brought a new version. A page is stale if the search index has an older version of it. A fetch is
 settled unless another attempt follows, and `again` if it is a look after the first. The column `place` is the byte
-offset of the first record of an event in the WARC file `file`.
+offset of the first record of an event in the WARC file `file`. The `rank` of a link is its order among the links of its
+page, from 0; its `position` is an offset in the text. `duplicate_of` is an earlier page with nearly the same text; a
+copy has exactly that text, and its links are not followed. `links_beyond` is the number of links beyond the limit per
+page, which were not read. A page is personal if it was requested with cookies or the like.
 """
 
 import sqlite3
@@ -150,7 +153,8 @@ class Catalog(Queries):
         return self._last_number
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
-        """Adds skips; the first reason of a URL stays. Those of reason SITE, which may be many, are only counted."""
+        """Adds skips; the first reason of a URL stays. Those of reason SITE, a site with too many hosts or URLs for the
+        pages it brought, are only counted, because they may be many."""
         skips = list(skips)
         self._unwritten["skips"].extend(
             astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))

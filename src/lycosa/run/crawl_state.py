@@ -370,7 +370,7 @@ class CrawlState:
 
         refresh: the settings of a refresh, as the run records them; None for a crawl.
         """
-        return self.settings.run(
+        return self.settings.run_start(
             self._clock.now(),
             refresh=refresh,
             map_=self.topical_map.reference,

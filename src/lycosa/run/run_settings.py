@@ -67,10 +67,14 @@ class RunSettings(Struct, frozen=True):
         utility = utility_for(strategy, _utility_of(run.utility))
         return cls(strategy, options, utility, scope_of(run.scope), _quotas_of(run.quotas or None))
 
-    def run(
+    def run_start(
         self, at: float, *, refresh: JsonValue, map_: JsonValue, access_log: JsonValue, rank_lists_digest: str
     ) -> RunStart:
-        """A run with these settings and without seeds."""
+        """The event that records the start of a run with these settings and without seeds.
+
+        refresh, map_, access_log: what it refreshes, and the map and the log that guide it, as `RunStart` has them.
+        rank_lists_digest: hash of the imported lists by which domains are ranked; empty if none was used.
+        """
         return RunStart(
             at=at,
             strategy=self.strategy,
@@ -168,7 +172,7 @@ def _utility_of(saved: JsonValue) -> UtilityOptions:
 
 
 def scope_of(saved: JsonValue) -> Scope:
-    """The scope that a run has saved; none if invalid."""
+    """The scope that a run has saved; one without limits if invalid."""
     try:
         return msgspec.convert(saved or {}, Scope)
     except msgspec.ValidationError:

@@ -62,7 +62,9 @@ class Utility(BaseStrategy):
     form: how the two are combined, one of `FORMS`.
     window: number of pages over which `recent_relevance` is the mean.
     example_urls: training pages, which are excluded from that mean: a model's scores of its own examples are biased.
-    topic_words, split, enough: see `AnchorBoost`.
+    topic_words: words of the topic, for `AnchorBoost`.
+    split: splits an anchor into words, normalised like `topic_words`.
+    enough: number of relevant pages after which anchors no longer count.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """

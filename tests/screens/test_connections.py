@@ -72,11 +72,11 @@ class Held:
 
     is_in_use = True
 
-    def __init__(self, address, since, *, is_anonymous=True):
-        self.address, self.since, self.is_anonymous = address, since, is_anonymous
+    def __init__(self, network, since, *, is_anonymous=True):
+        self.network, self.since, self.is_anonymous = network, since, is_anonymous
 
 
-def test_of_anonymous_readers_one_address_gives_way_to_others():
+def test_of_anonymous_readers_one_network_gives_way_to_others():
     many = [Held("a", float(number)) for number in range(9)]
     few = [Held("b", 0.0), Held("c", 0.0), Held("d", 0.0, is_anonymous=False)]
     newest, own = Held("b", 9.0), Held("d", 9.0, is_anonymous=False)

@@ -1,10 +1,10 @@
 """Access control of the screens: host name, secret and origin of requests, and security headers of responses.
 
 The address that `lycosa ui` prints has a token, which is exchanged for a cookie; on addresses other than the loopback
-address, a password is. Other sites cannot make a browser send that cookie (SameSite=Strict), read a response (no CORS),
-frame a screen (frame-ancestors, X-Frame-Options) or reach the server by a name of their own (Host). A request that
-changes something also needs the Origin and a second token, which only the screens know. Published screens are public
-and read-only.
+address, a password takes the place of the token. Other sites cannot make a browser send that cookie (SameSite=Strict),
+read a response (no CORS), frame a screen (frame-ancestors, X-Frame-Options) or reach the server by a name of their own
+(Host). A request that changes something also needs the Origin and a second token, which only the screens know.
+Published screens are public and read-only.
 """
 
 import hashlib
@@ -44,9 +44,9 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 LOGIN = "/login"
-_MAX_FAILURES_PER_ADDRESS = 5  # wrong passwords per minute and address (of IPv6, network of 64 bits), after which no
+_MAX_FAILURES_PER_NETWORK = 5  # wrong passwords per minute and IPv6 network of 64 bits or IPv4 address, after which no
 # password from it is checked
-_MAX_FAILURES = 100  # the same from all addresses
+_MAX_FAILURES = 100  # the same from all networks
 # those that a response may set itself
 _OVERRIDABLE_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
@@ -90,7 +90,7 @@ class AccessControl:
         self._clock = clock
         self._cookie = f"lycosa-{access.port}"  # cookies of all ports of a host go to each of them
         self._session = secrets.token_urlsafe(32)
-        self._failures: deque[tuple[float, str]] = deque(maxlen=_MAX_FAILURES)  # when, and by which address
+        self._failures: deque[tuple[float, str]] = deque(maxlen=_MAX_FAILURES)  # when, and from which network
         self.form_token = hmac.new(self._session.encode(), b"form", hashlib.sha256).hexdigest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,18 +148,18 @@ class AccessControl:
     async def _login(
         self, scope: Scope, receive: Receive, headers: Mapping[str, str], origins: frozenset[str]
     ) -> Response:
-        """Exchanges the password for a cookie; failures per minute are limited, by address and in total."""
+        """Exchanges the password for a cookie; failures per minute are limited, by network and in total."""
         if scope["method"] != "POST":
             return HTMLResponse(_login_page(""))
         if headers.get("origin", "").lower() not in origins:
             return PlainTextResponse("a page of another site sent this\n", 403)
-        now, address = self._clock(), network_of((scope.get("client") or ("",))[0])
-        recent = [failed_address for at, failed_address in self._failures if now - at < 60.0]
-        if recent.count(address) >= _MAX_FAILURES_PER_ADDRESS or len(recent) >= _MAX_FAILURES:
+        now, network = self._clock(), network_of((scope.get("client") or ("",))[0])
+        recent = [failed_network for at, failed_network in self._failures if now - at < 60.0]
+        if recent.count(network) >= _MAX_FAILURES_PER_NETWORK or len(recent) >= _MAX_FAILURES:
             return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)
         form = _form_of(await _read(receive))
         if form is None or not _is_equal(form.get("password", ""), self.access.password):
-            self._failures.append((now, address))
+            self._failures.append((now, network))
             return HTMLResponse(_login_page("That is not the password."), 403)
         response = RedirectResponse("/", 303)
         self._set_cookie(response)

@@ -2,7 +2,7 @@
 
 A connection is in use while it has a request that access control has admitted. All others may be closed: after some
 seconds, and sooner if there are too many. A connection on which a response is not read is closed, too; and of anonymous
-readers, whom published screens admit, an address that has the most connections gives way to others.
+readers, whom published screens admit, a network that has the most connections gives way to others.
 """
 
 import asyncio
@@ -62,8 +62,8 @@ class BoundedProtocol(H11Protocol):
         return self.is_in_use and self.cycle.scope.get(ADMITTED) == ANONYMOUS
 
     @property
-    def address(self) -> str:
-        """The network of the other side."""
+    def network(self) -> str:
+        """The IPv6 network of the other side, or its IPv4 address."""
         return network_of(self.client[0]) if self.client else ""
 
     def abort(self) -> None:
@@ -92,12 +92,12 @@ class BoundedProtocol(H11Protocol):
 
 
 def _one_to_close(connections: list[BoundedProtocol], newest: BoundedProtocol) -> BoundedProtocol:
-    """The connection to close: of the address with most that are not in use, the oldest of these. If all are in use, of
-    the address with most anonymous ones, if it has more than the newest one's."""
+    """The connection to close: of the network with most that are not in use, the oldest of these. If all are in use, of
+    the network with most anonymous ones, if it has more than the newest one's."""
     others = [each for each in connections if each is not newest]
     idle = [each for each in others if not each.is_in_use]
     candidates = idle or [each for each in others if each.is_anonymous]
-    counts = Counter(each.address for each in candidates)
+    counts = Counter(each.network for each in candidates)
     if not idle:
-        candidates = [each for each in candidates if counts[each.address] > counts[newest.address] + 1]
-    return min(candidates, key=lambda each: (-counts[each.address], each.since), default=newest)
+        candidates = [each for each in candidates if counts[each.network] > counts[newest.network] + 1]
+    return min(candidates, key=lambda each: (-counts[each.network], each.since), default=newest)

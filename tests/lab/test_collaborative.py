@@ -92,9 +92,9 @@ def test_there_are_topics_fields_and_other_predicates():
 
 def test_predicates_hold_by_the_word_of_the_world(inputs):
     topic, *_, either, word, address = (
-        predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE)
+        predicate_of(each, WORLD, inputs.sampled_urls) for each in choose_predicates(WORLD, SIZE)
     )
-    for url in inputs.sample[:200]:
+    for url in inputs.sampled_urls[:200]:
         page = WORLD.read(url)
         label = WORLD.topic(url)
         assert topic.holds(page) == topic.holds_for_url(url) == (label == topic.name)
@@ -102,17 +102,17 @@ def test_predicates_hold_by_the_word_of_the_world(inputs):
         assert word.holds(page) == (word.name.split("“")[1].rstrip("”") in page.tokens)
         assert address.holds(page) == address.holds_for_url(url)
     part = address.name.split("“")[1].rstrip("”")
-    assert all(part in url for url in inputs.sample if address.holds_for_url(url))
+    assert all(part in url for url in inputs.sampled_urls if address.holds_for_url(url))
 
 
 def test_targets_are_counted_or_told_from_a_sample(inputs):
-    topic, *_, word, _ = (predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE))
+    topic, *_, word, _ = (predicate_of(each, WORLD, inputs.sampled_urls) for each in choose_predicates(WORLD, SIZE))
     urls = inputs.access_log.urls
-    assert count_satisfying(inputs.access_log, topic, WORLD, inputs.sample) == sum(
+    assert count_satisfying(inputs.access_log, topic, WORLD, inputs.sampled_urls) == sum(
         WORLD.topic(u) == topic.name for u in urls
     )
     counted = sum(word.holds(WORLD.read(url)) for url in urls)
-    assert count_satisfying(inputs.access_log, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
+    assert count_satisfying(inputs.access_log, word, WORLD, inputs.sampled_urls) == pytest.approx(counted, rel=0.3)
 
 
 def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
@@ -130,7 +130,7 @@ def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):
 
 def test_listed_seeds_satisfy_the_predicate(inputs):
     for each in choose_predicates(WORLD, SIZE):
-        aim = predicate_of(each, WORLD, inputs.sample)
+        aim = predicate_of(each, WORLD, inputs.sampled_urls)
         seeds = directory_seeds(WORLD, aim, random.Random(5))
         assert seeds and all(aim.holds(WORLD.read(url)) for url in seeds)
 

@@ -22,9 +22,9 @@ from .world import Access, Category, DirectoryEntry
 
 BASE = "http://schools-wikipedia.example/"
 _INDEX = "wp/index/"
-_FIRST_SUBJECT = _INDEX + "subject.htm"
+_INDEX_START = _INDEX + "subject.htm"
 HOME_PAGE = Url(BASE + "index.htm")
-FRONT_PAGE = Url(BASE + _FIRST_SUBJECT)  # of the subject index
+FRONT_PAGE = Url(BASE + _INDEX_START)  # of the subject index, from which all of it is reached
 _COLUMNS = "person, time, seconds, articles separated by ';', and any others"
 _BACK = "<"  # instead of an article: back to the previous one
 _MAX_LINE = 1 << 20  # bytes
@@ -53,7 +53,7 @@ class WikipediaSchools(DocumentWorld):
             links,
             name="wikipedia-schools",
             directory=directory,
-            topics={entry.url: leaf.name for leaf in reversed(directory) for entry in leaf.entries},
+            topics={entry.url: subject.name for subject in reversed(directory) for entry in subject.entries},
             options={"path": source.name, **({"walks": Path(walks).name} if walks else {})},
             accesses=accesses,
         )
@@ -62,10 +62,10 @@ class WikipediaSchools(DocumentWorld):
 def _urls(source: Path) -> dict[str, Url]:
     """The URLs of the HTML files of the archive, by file name."""
     names = list_files(source, is_html_name)
-    first = next((name for name in names if name.endswith(_FIRST_SUBJECT)), None)
-    if first is None:
-        raise UsageError(f"{source} has no {_FIRST_SUBJECT}; is it the archive of Wikipedia for Schools 2007?")
-    top = first.removesuffix(_FIRST_SUBJECT)
+    index_start = next((name for name in names if name.endswith(_INDEX_START)), None)
+    if index_start is None:
+        raise UsageError(f"{source} has no {_INDEX_START}; is it the archive of Wikipedia for Schools 2007?")
+    top = index_start.removesuffix(_INDEX_START)
     found = ((name, file_url(BASE, name.removeprefix(top))) for name in names if name.startswith(top))
     return {name: url for name, url in found if url is not None}
 
@@ -76,8 +76,8 @@ def _directory(pages: PageStore) -> Iterator[Category]:
     queue, seen = deque([FRONT_PAGE]), set[Url]()
     while queue:
         subject = queue.popleft()
-        read = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))
-        links = read.links if read is not None else ()
+        page = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))
+        links = page.links if page is not None else ()
         prefix = subject.removesuffix("htm")
         subsubjects = [link.target for link in links if link.target.startswith(prefix) and link.target in pages]
         queue.extend(subsubject for subsubject in subsubjects if subsubject not in seen)

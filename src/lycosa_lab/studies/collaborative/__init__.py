@@ -46,7 +46,7 @@ class CollaborativeCrawling:
         return prepare(world, size, seed)
 
     def work(self, world: StudyWorld, prepared: Any, job: JsonValue) -> JsonValue:
-        return PredicateJob(world, prepared, predicate_of(job, world, prepared.sample)).work()
+        return PredicateJob(world, prepared, predicate_of(job, world, prepared.sampled_urls)).work()
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[JsonValue], seed: int) -> Findings:
         tables = CollaborativeTables(outcomes)

@@ -8,12 +8,12 @@ from lycosa_lab.results import Claim
 from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holds_or_unknown, summary
 
 from .shared import (
-    AGED_LOGS,
     BEST_FIRST_LISTED,
     COLLABORATIVE,
     COLLABORATIVE_LISTED,
     COMBINED,
     COMBINED_LISTED,
+    DECAYED_LOGS,
     DRAWS,
     GUIDED_LISTED,
     INTELLIGENT,
@@ -133,7 +133,7 @@ def privacy(tables: CollaborativeTables) -> Claim:
     reduced = "; ".join(
         f"{crawl_name} {_harvest_text(tables, crawl_name)}"
         f" ({tables.mean(crawl_name) - whole:+.1%}{_exhausted_text(tables, crawl_name)})"
-        for crawl_name in (*REDUCED_LOGS, *AGED_LOGS)
+        for crawl_name in (*REDUCED_LOGS, *DECAYED_LOGS)
     )
     return Claim(
         id=f"{STUDY}.privacy",

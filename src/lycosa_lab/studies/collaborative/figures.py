@@ -15,14 +15,14 @@ from .shared import (
     COLLABORATIVE,
     COMBINED,
     DRAWS,
-    FADING,
-    FADING_FAST,
+    FAST_DECAY,
     FROM_LISTED_SEEDS,
     INTELLIGENT,
     INTELLIGENT_RUNS,
     REDUCED_LOGS,
     SHUFFLED,
     SINGLE_FACTORS,
+    SLOW_DECAY,
 )
 from .tables import CollaborativeTables, first_tenth, second_tenth
 
@@ -40,7 +40,7 @@ def all_figures(tables: CollaborativeTables) -> dict[str, Figure]:
     )
     found["factors"] = _lifts(tables, "The three factors", over, (COLLABORATIVE, *SINGLE_FACTORS))
     found["privacy"] = _lifts(tables, "Less of the log", over, (COLLABORATIVE, *REDUCED_LOGS))
-    found["ageing"] = _lifts(tables, "Old accesses fade", over, (COLLABORATIVE, FADING, FADING_FAST))
+    found["ageing"] = _lifts(tables, "Old accesses fade", over, (COLLABORATIVE, SLOW_DECAY, FAST_DECAY))
     found["control"] = _lifts(tables, "Readers, and chance", over, (COLLABORATIVE, SHUFFLED))
     found["listed"] = _lifts(tables, "From listed pages", over, FROM_LISTED_SEEDS)
     found["learns"] = _learns(tables)

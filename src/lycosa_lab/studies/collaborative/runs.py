@@ -16,12 +16,12 @@ from lycosa_lab.simulation import Step, crawl
 from lycosa_lab.worlds import StudyWorld
 
 from .shared import (
-    AGED_LOGS,
     BEST_FIRST_LISTED,
     COLLABORATIVE,
     COLLABORATIVE_LISTED,
     COMBINED,
     COMBINED_LISTED,
+    DECAYED_LOGS,
     DRAWS,
     GUIDED_LISTED,
     INTELLIGENT_LISTED,
@@ -76,7 +76,7 @@ class PredicateJob:
         self._world, self._inputs, self._predicate = world, inputs, predicate
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
         self._cache = PageCache(world, capacity=CACHED_PAGES)
-        self._satisfying_count = count_satisfying(inputs.access_log, predicate, world, inputs.sample)
+        self._satisfying_count = count_satisfying(inputs.access_log, predicate, world, inputs.sampled_urls)
         self._pages = inputs.crawl_length(self._satisfying_count)  # number of pages of every crawl
         self._crawls: dict[str, JsonValue] = {}
 
@@ -107,12 +107,13 @@ class PredicateJob:
             self._crawl(crawl_name, Intelligent(), start)
 
     def _crawl_by_variants(self, random_seed: int) -> None:
-        """Crawls by readers with other random draws, with a single factor, and with variants of the log."""
+        """Crawls by readers with other random draws, with one factor of the interest ratio (the share, the words or the
+        times of the satisfying pages that a page's readers read), and with variants of the log."""
         for number, crawl_name in enumerate(DRAWS[1:], 1):
             self._crawl(crawl_name, Collaborative(self._inputs.access_log, seed=random_seed + number))
         for factor in SINGLE_FACTORS:
             self._crawl(factor, Collaborative(self._inputs.access_log, seed=random_seed, factors=(factor,)))
-        for crawl_name in (*REDUCED_LOGS, *AGED_LOGS, SHUFFLED):
+        for crawl_name in (*REDUCED_LOGS, *DECAYED_LOGS, SHUFFLED):
             self._crawl(crawl_name, Collaborative(self._inputs.variants[crawl_name], seed=random_seed))
 
     def _crawl_from_directory(self, random_seed: int) -> None:

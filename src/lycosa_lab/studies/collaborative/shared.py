@@ -44,10 +44,10 @@ FIVE_READERS: Final = "5 readers"
 TEN_READERS: Final = "10 readers"
 TENTH: Final = "10 % of readers"  # without the others
 HUNDREDTH: Final = "1 % of readers"
-FADING: Final = "half-life, a quarter"  # of the duration of the log, in which an access loses half its weight
-FADING_FAST: Final = "half-life, a twentieth"
+SLOW_DECAY: Final = "half-life, a quarter"  # of the duration of the log, in which an access loses half its weight
+FAST_DECAY: Final = "half-life, a twentieth"
 REDUCED_LOGS: Final = (TWO_READERS, FIVE_READERS, TEN_READERS, TENTH, HUNDREDTH)
-AGED_LOGS: Final = (FADING, FADING_FAST)
+DECAYED_LOGS: Final = (SLOW_DECAY, FAST_DECAY)
 
 SHUFFLED: Final = "collaborative, shuffled"  # accesses permuted among the readers
 
@@ -167,18 +167,18 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[JsonValue]:
     ]
 
 
-def predicate_of(job: JsonValue, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
+def predicate_of(job: JsonValue, world: StudyWorld, sampled_urls: Sequence[Url]) -> CrawlPredicate:
     """The predicate described by plain data.
 
     job: its `kind`; `about`: its topics, or the topic of its word; `name`: of one on topics.
-    sample: pages of the log, from whose URLs the path part is chosen.
+    sampled_urls: pages of the log, from whose URLs the path part is chosen.
     """
     kind, names = job["kind"], job["about"]
     if kind == WORD:
         word = distinctive_word(world, names[0])
         return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
     if kind == PATH_PART:
-        part = common_path_part(sample)
+        part = common_path_part(sampled_urls)
         return CrawlPredicate(
             f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
         )
@@ -220,8 +220,8 @@ class CollaborativeInputs:
     """The log, its variants, and limits of the crawls."""
 
     access_log: AccessLog
-    variants: Mapping[str, AccessLog]  # reduced, aged and shuffled logs, by the name of the crawl that uses them
-    sample: Sequence[Url]  # random pages of the log
+    variants: Mapping[str, AccessLog]  # reduced, decayed and shuffled logs, by the name of the crawl that uses them
+    sampled_urls: Sequence[Url]  # random pages of the log, by which shares of it are estimated
     pages: int  # of a crawl, at most
     seed: int  # of random choices
 
@@ -244,12 +244,12 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
         TEN_READERS: access_log.with_min_users(10),
         TENTH: access_log.sample(0.1, seed=seed),
         HUNDREDTH: access_log.sample(0.01, seed=seed),
-        FADING: access_log.decayed(duration / 4),
-        FADING_FAST: access_log.decayed(duration / 20),
+        SLOW_DECAY: access_log.decayed(duration / 4),
+        FAST_DECAY: access_log.decayed(duration / 20),
         SHUFFLED: shuffled(access_log, seed),
     }
-    sample = random.Random(f"{seed} sample").sample(access_log.urls, min(SAMPLE_SIZE, len(access_log.urls)))
-    return CollaborativeInputs(access_log, variants, sample, size["pages"], seed)
+    sampled_urls = random.Random(f"{seed} sample").sample(access_log.urls, min(SAMPLE_SIZE, len(access_log.urls)))
+    return CollaborativeInputs(access_log, variants, sampled_urls, size["pages"], seed)
 
 
 def access_log_of(world: StudyWorld, size: Size, seed: int) -> AccessLog:
@@ -279,12 +279,14 @@ def shuffled(access_log: AccessLog, seed: int) -> AccessLog:
     )
 
 
-def count_satisfying(access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
-    """The number of pages of a log that satisfy a predicate; estimated from a sample if texts are needed."""
+def count_satisfying(
+    access_log: AccessLog, predicate: CrawlPredicate, world: StudyWorld, sampled_urls: Sequence[Url]
+) -> int:
+    """The number of pages of a log that satisfy a predicate; estimated from the sampled ones if texts are needed."""
     if not predicate.needs_text:
         return sum(map(predicate.holds_for_url, access_log.urls))
-    found = sum(page is not None and predicate.holds(page) for page in map(world.read, sample))
-    return round(found / max(1, len(sample)) * len(access_log.urls))
+    found = sum(page is not None and predicate.holds(page) for page in map(world.read, sampled_urls))
+    return round(found / max(1, len(sampled_urls)) * len(access_log.urls))
 
 
 def random_starts(access_log: AccessLog, rng: random.Random, count: int) -> list[list[Url]]:

@@ -15,12 +15,12 @@ from lycosa_lab.studies.collaborative.runs import POINTS
 from lycosa_lab.tables import mean_rows, rounded
 
 from .shared import (
-    AGED_LOGS,
     BEST_FIRST_LISTED,
     COLLABORATIVE,
     COLLABORATIVE_LISTED,
     COMBINED,
     COMBINED_LISTED,
+    DECAYED_LOGS,
     DRAWS,
     FIELD,
     GUIDED_LISTED,
@@ -38,7 +38,7 @@ TESTED = {  # by claim: the pairs of crawls of which the first is tested against
     "beats-intelligent": [(COLLABORATIVE, INTELLIGENT)],
     "combined-best": [(COMBINED, COLLABORATIVE), (COMBINED, INTELLIGENT)],
     "factors": [(COLLABORATIVE, factor) for factor in SINGLE_FACTORS],
-    "privacy": [(COLLABORATIVE, crawl_name) for crawl_name in (*REDUCED_LOGS, *AGED_LOGS)],
+    "privacy": [(COLLABORATIVE, crawl_name) for crawl_name in (*REDUCED_LOGS, *DECAYED_LOGS)],
     "control": [(COLLABORATIVE, SHUFFLED)],
     "same-seeds": [(COMBINED_LISTED, COLLABORATIVE_LISTED), (COMBINED_LISTED, INTELLIGENT_LISTED)],
     "guided": [(COLLABORATIVE_LISTED, INTELLIGENT_LISTED), (GUIDED_LISTED, BEST_FIRST_LISTED)],

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import elapsed_notice
-from lycosa.cli.options import Json, command, notify, print_json
+from lycosa.cli.options import Json, notify, print_json, shell_command
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
@@ -72,8 +72,8 @@ def make(
         save_world(world, out)
     size = f"{counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"
     typer.echo(f"{out}: {size}, made in {time.monotonic() - began:.0f} s")
-    typer.echo(f"Look at it:  {command('world', 'show', out)}")
-    typer.echo(f"Serve it:    {command('world', 'serve', out, '--port', 8099)}")
+    typer.echo(f"Look at it:  {shell_command('world', 'show', out)}")
+    typer.echo(f"Serve it:    {shell_command('world', 'serve', out, '--port', 8099)}")
 
 
 def _parse_flags(arguments: list[str]) -> dict[str, str]:
@@ -137,7 +137,9 @@ def _open(world: str) -> StudyWorld:
     kind, _, options = world.partition(":")
     if time.monotonic() - began > _SLOW and kind in WORLDS:
         flags = _to_flags(options)
-        notify(f"To open it faster next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
+        notify(
+            f"To open it faster next time: {shell_command('world', 'make', kind, *flags, '--out', 'w')}, then use w."
+        )
     return opened
 
 
@@ -208,9 +210,9 @@ def serve(
         categories = opened.directory()
         if categories:
             name = categories[0].name
-            typer.echo(f"Examples:  {command('world', 'show', world, '--category', name)} > good.txt")
-            typer.echo(f"           {command('new', 'mine', '--examples', 'good.txt')}")
-        crawl = command("crawl", "mine", "--resolve", served.resolve, "--delay", 0, "--pages", 500)
+            typer.echo(f"Examples:  {shell_command('world', 'show', world, '--category', name)} > good.txt")
+            typer.echo(f"           {shell_command('new', 'mine', '--examples', 'good.txt')}")
+        crawl = shell_command("crawl", "mine", "--resolve", served.resolve, "--delay", 0, "--pages", 500)
         typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
 
 

@@ -22,7 +22,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld, World
@@ -221,7 +221,7 @@ def practice(
     port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port.")] = 8090,
 ) -> None:
     """Serve a web to practise on. It is that of the quick start, and comes with pos.txt and seeds.txt to start from."""
-    world = MadeUpWeb(seed=1)
+    world = PracticeWeb(seed=1)
     about_bees = [url for url in world.urls() if world.topic(url) == "beekeeping"]
     for name, urls in (("pos.txt", random.Random(1).sample(about_bees, 20)), ("seeds.txt", [world.front_page])):
         _write_list(Path(name), urls)

@@ -18,10 +18,10 @@ from lycosa.recipe import load_recipe
 from lycosa.screens.frontier import frontier_view
 from lycosa.screens.page import page_view
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 
-WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
+WORLD = PracticeWeb(seed=2, hosts=8, pages=120)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
 
 

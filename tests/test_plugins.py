@@ -26,7 +26,7 @@ from lycosa.strategies.registry import STRATEGIES, find_strategy
 from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
 from lycosa.vocabulary.plugins import plugins
 from lycosa_lab.studies import study_named
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from processes import Process
 
@@ -209,7 +209,7 @@ def test_a_broken_one_ends_a_crawl_with_one_line(stranger: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_collection_does_not_run_a_plug_in_that_the_recipe_does_not_name(stranger: Path, tmp_path: Path) -> None:
-    world = MadeUpWeb(seed=3, hosts=3, pages=30)
+    world = PracticeWeb(seed=3, hosts=3, pages=30)
     folder = lycosa.new(tmp_path / "c", topic=world.topics[0], seeds=[world.front_page])
 
     def crawl(**how: object) -> tuple[int, list[str]]:

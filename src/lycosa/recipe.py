@@ -31,7 +31,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, explain_validation_error
 from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.personal_headers import is_personal_header
-from lycosa.vocabulary.plugins import made_by_plugin
+from lycosa.vocabulary.plugins import instantiate
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.text import quoted, tokens_of, visible
 from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
@@ -388,7 +388,7 @@ def make_strategy(
         available |= {"alpha": utility_options.alpha, "form": utility_options.form}
     accepted = {keyword: value for keyword, value in available.items() if entry.takes(keyword)}
     keywords = {**accepted, **check_options(name, options)}
-    return made_by_plugin(lambda: entry(**keywords), "lycosa.strategies", name)
+    return instantiate(lambda: entry(**keywords), "lycosa.strategies", name)
 
 
 def _stems_of(text: str, *, language: str) -> Iterable[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lycosa.pictures import line_chart
 from lycosa.standing import median_prediction, prior
-from lycosa.strategies.registry import GROUP, STRATEGIES
+from lycosa.strategies.registry import ENTRY_POINT_GROUP, STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import plugins
 from lycosa.vocabulary.records import JsonValue, Url
@@ -145,7 +145,7 @@ class StrategyComparison:
     @property
     def packages(self) -> Sequence[str]:
         """The packages whose code it runs: Lycosa's, and those of strategies that are plug-ins."""
-        entries = [plugins(GROUP)[name] for name in self.strategies if name not in STRATEGIES]
+        entries = [plugins(ENTRY_POINT_GROUP)[name] for name in self.strategies if name not in STRATEGIES]
         return (*PACKAGES, *sorted({entry.module.partition(".")[0] for entry in entries}))
 
     def default_world(self, size: Size) -> Mapping[str, JsonValue]:

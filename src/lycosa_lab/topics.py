@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lycosa.reading.reader import page_of_text
 from lycosa.strategies import STRATEGIES, Entry, InfoSpiders, find_strategy
-from lycosa.strategies.registry import GROUP, is_strategy
+from lycosa.strategies.registry import ENTRY_POINT_GROUP, is_strategy
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import names_of
@@ -97,7 +97,7 @@ def check_needs_pages_only(name: str) -> None:
     """Raises UsageError for an unknown strategy, and for one that needs a log or a map."""
     comparable = {each: entry for each, entry in STRATEGIES.items() if not _needs(entry)}
     if not is_strategy(name):
-        raise UsageError(f"there is no strategy {name!r}; there are {names_of(comparable, GROUP)}")
+        raise UsageError(f"there is no strategy {name!r}; there are {names_of(comparable, ENTRY_POINT_GROUP)}")
     if needs := _needs(find_strategy(name)):
         raise UsageError(
             f"the strategy {name} goes by {needs}, of which a comparison has none; those that can be compared"

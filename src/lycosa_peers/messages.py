@@ -105,7 +105,7 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
 
 class Response(_Message, frozen=True, array_like=True, tag="response"):
     """The answer to a query. `hits` are at `provider`, which is the sender or a peer whose index it holds; `referrals`
-    are peers that may have it by their indexes. With neither, the sender knows no provider."""
+    are peers that may have the target, by their indexes. With neither, the sender knows no provider."""
 
     query: _Number  # its id
     provider: Contact

@@ -15,7 +15,7 @@ from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa_lab.simulation import crawl as crawl_in_the_lab
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from simulation import crawl_of, urls_of, visits_of
 from worlds import TOPICAL, html, topic_of
 
@@ -88,7 +88,7 @@ def _topical_world() -> OrderedWorld:
 
 
 def _made_up_world() -> OrderedWorld:
-    web = MadeUpWeb(seed=4, hosts=5, pages=70)
+    web = PracticeWeb(seed=4, hosts=5, pages=70)
     urls = web.urls()
     relevances = [
         (0.7 if web.topic(url) == web.topics[0] else 0.2) + number % 3 / 10 for number, url in enumerate(urls)

@@ -19,16 +19,16 @@ from crawling import archives, begin, catalog, collection, done, kill, listing, 
 from fixtures.fixed_world import FixedWorld
 from lycosa.strategies.base import unpacked
 from lycosa.vocabulary.records import Host, Url
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
-WEB = MadeUpWeb(seed=6, hosts=6, pages=90)
+WEB = PracticeWeb(seed=6, hosts=6, pages=90)
 KILLED_AT = 30  # requests for pages
 
 
 class Stalling(FixedWorld):
-    """The made-up web, which keeps silent at one request until it is allowed to speak: the moment to kill a crawl."""
+    """The practice web, which keeps silent at one request until it is allowed to speak: the moment to kill a crawl."""
 
     def __init__(self) -> None:
         super().__init__({})

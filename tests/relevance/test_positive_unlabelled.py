@@ -12,7 +12,7 @@ from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CountedTerms, PageCount
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page
 from lycosa.vocabulary.text import codes_of
-from relevance.topical_web import MadeUpWeb, page_of
+from relevance.topical_web import TopicalWeb, page_of
 
 BACKGROUND = [page_of(text).terms for text in background()]
 
@@ -36,7 +36,7 @@ def test_the_background_is_wide() -> None:
 @pytest.mark.parametrize("on_topic", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize("examples", [2, 5, 20])
 def test_pages_of_the_crawl_teach_what_is_off_the_topic(on_topic: float, examples: int) -> None:
-    web = MadeUpWeb(seed=2)
+    web = TopicalWeb(seed=2)
     count = int(on_topic * 100)
     model = trained(web.on_topic(examples), web.on_topic(count) + web.off_topic(100 - count))
     assert share_relevant(model, web.on_topic(100)) >= 0.75
@@ -45,20 +45,20 @@ def test_pages_of_the_crawl_teach_what_is_off_the_topic(on_topic: float, example
 
 @pytest.mark.slow
 def test_a_single_example_is_enough_where_the_topic_is_rare() -> None:
-    web = MadeUpWeb(seed=3)
+    web = TopicalWeb(seed=3)
     model = trained(web.on_topic(1), web.on_topic(5) + web.off_topic(95))
     assert share_relevant(model, web.on_topic(100)) >= 0.9
     assert share_relevant(model, web.off_topic(100)) <= 0.1
 
 
 def test_a_crawl_wholly_off_the_topic_has_few_relevant_pages() -> None:
-    web = MadeUpWeb(seed=4)
+    web = TopicalWeb(seed=4)
     crawled = web.off_topic(150)
     assert share_relevant(trained(web.on_topic(5), crawled), crawled) <= 0.1
 
 
 def test_bad_examples_count_as_bad() -> None:
-    web = MadeUpWeb(seed=5)
+    web = TopicalWeb(seed=5)
     bad = web.off_topic(20)
     model = trained(web.on_topic(5), [], bad)
     assert share_relevant(model, web.on_topic(50)) >= 0.9
@@ -67,7 +67,7 @@ def test_bad_examples_count_as_bad() -> None:
 
 @pytest.mark.slow
 def test_the_same_pages_give_the_same_model() -> None:
-    web = MadeUpWeb(seed=6)
+    web = TopicalWeb(seed=6)
     good, crawled = web.on_topic(4), web.off_topic(30)
     assert trained(good, crawled).to_plain() == trained(good, crawled).to_plain()
 

@@ -11,7 +11,7 @@ from lycosa.relevance.svm import MAX_TERMS
 from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import RELEVANT, JsonValue, Page, Url
 from pages import page_of_terms
-from relevance.topical_web import MadeUpWeb
+from relevance.topical_web import TopicalWeb
 
 WEBKB = Path(__file__).parents[3] / "shared/data/pages/webkb-4universities-html.tar.xz"
 WORDS = st.sampled_from(["spider", "web", "silk", "ship", "sail", "cake"])
@@ -28,7 +28,7 @@ def share_relevant(model: LinearModel, pages: list[Page]) -> float:
 
 @pytest.mark.parametrize(("good", "bad"), [(20, 60), (3, 10), (2, 2)])
 def test_unseen_pages_of_a_made_up_web_are_told_apart(good: int, bad: int) -> None:
-    web = MadeUpWeb(seed=good)
+    web = TopicalWeb(seed=good)
     model = train(web.on_topic(good), web.off_topic(bad))
     assert share_relevant(model, web.on_topic(100)) >= 0.97
     assert share_relevant(model, web.off_topic(200)) <= 0.03

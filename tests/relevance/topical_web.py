@@ -10,7 +10,7 @@ from pages import page_of_terms
 TOPICS = 10
 
 
-class MadeUpWeb:
+class TopicalWeb:
     def __init__(self, seed: int):
         self._random = random.Random(seed)
         self._common_weights = list(accumulate(1 / (rank + 1) for rank in range(3000)))

@@ -14,10 +14,10 @@ from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.urls import host_of
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 
-WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
+WORLD = PracticeWeb(seed=2, hosts=8, pages=120)
 EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
 WITH_CLOCK = {"clock": WallClock(), "notify": lambda line: None}
 

@@ -8,10 +8,10 @@ import lycosa
 from crawling import done, rows
 from crawling import lycosa as command
 from lycosa.recipe import DEFAULT_STRATEGY
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 
-WORLD = MadeUpWeb(seed=3, hosts=5, pages=80)
+WORLD = PracticeWeb(seed=3, hosts=5, pages=80)
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from crawling import Said, collection, done, listing
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 
-WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
+WORLD = PracticeWeb(seed=4, hosts=8, pages=240)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
 
 

@@ -24,13 +24,13 @@ from crawling import (
     wait_until,
 )
 from fixtures.fixed_world import FixedWorld
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from processes import Process, with_files_no_larger_than, without_the_rights_of_root
 
 pytestmark = pytest.mark.slow
 
-WORLD = MadeUpWeb(seed=6, hosts=10, pages=400)
+WORLD = PracticeWeb(seed=6, hosts=10, pages=400)
 
 
 @pytest.fixture

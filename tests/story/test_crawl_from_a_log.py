@@ -26,13 +26,13 @@ from crawling import (
 )
 from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.records import Url
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 pytestmark = pytest.mark.slow
 
-WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
+WORLD = PracticeWeb(seed=8, hosts=10, pages=400)
 TOPIC = WORLD.topics[0]
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == TOPIC]
 ABOUT = 'keywords = ["honey", "nectar", "bee", "swarm", "queen", "pollen", "smoker"]'  # most pages on it

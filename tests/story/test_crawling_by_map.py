@@ -21,7 +21,7 @@ from crawling import (
 from fixtures.fixed_world import FixedWorld
 from lycosa.maps.atlas import Atlas
 from lycosa.vocabulary.records import Url
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.registry import open_world
 from lycosa_lab.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 ON_HONEY = 'keywords = ["honey"]'
 HOME = Url("http://a.example/")
-WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
+WORLD = PracticeWeb(seed=8, hosts=10, pages=400)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]]
 
 

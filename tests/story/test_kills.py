@@ -26,12 +26,12 @@ from crawling import (
     wait_until,
     waiting,
 )
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow
 
-WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)
+WORLD = PracticeWeb(seed=5, hosts=15, pages=600)
 CONCURRENCY = 8
 
 

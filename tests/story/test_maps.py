@@ -11,7 +11,7 @@ from crawling import collection, done, lycosa, pages
 from fixtures.fixed_world import FixedWorld
 from lycosa.maps import Atlas
 from lycosa.run.atlas import AtlasPlan, build_atlas
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
@@ -249,7 +249,7 @@ def test_a_hostile_atlas_is_shown_with_what_was_left_out(crawled, tmp_path):
 
 
 def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
-    world = MadeUpWeb(seed=5, hosts=15, pages=600)
+    world = PracticeWeb(seed=5, hosts=15, pages=600)
     folder = collection(tmp_path / "c", [world.front_page], topic='keywords = ["/./"]')
     with WorldServer(world) as served:
         crawl = ("crawl", folder, "--strategy", "breadth-first", "--resolve", served.resolve, "--quiet", "--pages")

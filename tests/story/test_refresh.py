@@ -32,7 +32,7 @@ from fixtures.fixed_world import FixedWorld
 from lycosa.reading import Reader
 from lycosa.refresh import POLICIES
 from lycosa.vocabulary.records import Fetch, Outcome
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from web.loopback import LoopbackServer, response
@@ -515,13 +515,13 @@ def test_a_refresh_adds_no_more_bytes_than_the_recipe_wants(folder, served):
 
 # ------------------------------------------------------------ stopping, killing, cron
 
-WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)
+WORLD = PracticeWeb(seed=5, hosts=15, pages=600)
 
 
 class Later:
-    """The made-up web with some pages rewritten and some gone."""
+    """The practice web with some pages rewritten and some gone."""
 
-    def __init__(self, world: MadeUpWeb):
+    def __init__(self, world: PracticeWeb):
         self._world = world
         self.hosts = world.hosts
         self._fate = {url: number % 5 for number, url in enumerate(world.urls())}

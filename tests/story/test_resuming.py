@@ -22,13 +22,13 @@ from crawling import (
 )
 from fixtures.fixed_world import FixedWorld
 from lycosa.strategies import STRATEGIES
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 pytestmark = pytest.mark.slow
 
-WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
+WORLD = PracticeWeb(seed=8, hosts=10, pages=400)
 PLAIN = [name for name, entry in STRATEGIES.items() if name != "baseline-focused" and not entry.needs]
 TOPIC = f'text = "{WORLD.topics[0]}"'
 

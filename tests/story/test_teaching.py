@@ -13,12 +13,12 @@ import pytest
 
 from crawling import PATIENCE, begin, copied, done, end, kill, listing, lycosa, pages, rows, skipped, wait_until
 from lycosa.run.control import SOCKET_FILE, address_file
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow
 
-WORLD = MadeUpWeb(seed=9, hosts=10, pages=500)
+WORLD = PracticeWeb(seed=9, hosts=10, pages=500)
 GOOD = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]]
 HOST = GOOD[0].split("/")[2]
 

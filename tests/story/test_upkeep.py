@@ -29,13 +29,13 @@ from crawling import (
     waiting,
 )
 from fixtures.fixed_world import FixedWorld
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
 pytestmark = pytest.mark.slow
 
-WORLD = MadeUpWeb(seed=9, hosts=10, pages=500)
+WORLD = PracticeWeb(seed=9, hosts=10, pages=500)
 GOOD = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]]
 BAD = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[1]]
 

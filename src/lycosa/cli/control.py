@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from lycosa.frontier.admission import kind_of_name
+from lycosa.frontier.admission import host_url_or_pattern
 from lycosa.recipe import load_recipe
 from lycosa.run import steering
 from lycosa.run.control import CrawlReply, CrawlRequest, drop_in_words, execute_command
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible, whole_number
 
-from .options import Json, Name, command, notify, print_json
+from .options import Json, Name, notify, print_json, shell_command
 
 _COMMANDS_WITHOUT_ARGUMENT = ("status", "pause", "resume", "stop", "undo")
 _STEERING: Mapping[str, Literal["block", "boost", "drop"]] = {"block": "block", "boost": "boost", "drop": "drop"}
@@ -64,13 +64,13 @@ def _request(command: str, argument: str) -> CrawlRequest:
         if not pages:
             raise UsageError(f"not a number of pages: {visible(argument, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)
-    return CrawlRequest(_STEERING[command], what=steering.checked_name(argument))
+    return CrawlRequest(_STEERING[command], what=steering.checked_argument(argument))
 
 
 def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
     match request.do:
         case "pause":
-            return f"Paused. Fetches in progress will finish; to continue: {command('control', name, 'resume')}."
+            return f"Paused. Fetches in progress will finish; to continue: {shell_command('control', name, 'resume')}."
         case "resume":
             return "Resumed."
         case "stop":
@@ -96,12 +96,12 @@ def _in_words(request: CrawlRequest, reply: CrawlReply, name: Path) -> str:
             )
 
 
-def _urls_in_words(name: str) -> str:
-    """The URLs of a name, as an attribute of them."""
-    match kind_of_name(name):
+def _urls_in_words(what: str) -> str:
+    """Which URLs a host, a URL or a pattern stands for, in words that follow a noun."""
+    match host_url_or_pattern(what):
         case "pattern":
-            return f"that matches {name}"
+            return f"that matches {what}"
         case "URL":
-            return f"at {name}"
+            return f"at {what}"
         case "host":
-            return f"of {name} and its subdomains"
+            return f"of {what} and its subdomains"

@@ -32,7 +32,7 @@ from lycosa.vocabulary.records import REQUEST_FAILURES, Host, JsonValue, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
-from .options import command, print_json
+from .options import print_json, shell_command
 from .progress import Progress, ProgressScores, ProgressStats
 
 _log = logging.getLogger("lycosa.pages")
@@ -70,15 +70,15 @@ def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, qui
                     f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
                     f"{counted(len(session.frontier), 'URL')} waiting; next: "
                     + (
-                        f"{command('search', run.folder, 'words')}, {command('report', run.folder)}"
+                        f"{shell_command('search', run.folder, 'words')}, {shell_command('report', run.folder)}"
                         if status.pages
-                        else command("crawl", run.folder)
+                        else shell_command("crawl", run.folder)
                     )
                 )
             if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
                 progress.write(
-                    f"No link is left to follow: {command('crawl', run.folder)} --seed URL starts from other pages too,"
-                    f" and {command('seeds')} HOST finds some"
+                    f"No link is left to follow: {shell_command('crawl', run.folder)} --seed URL starts from other"
+                    f" pages too, and {shell_command('seeds')} HOST finds some"
                 )
     if why_no_page:
         raise LycosaError(f"no page was stored: {why_no_page}; {_suggestion(session, omissions, why_no_page)}")
@@ -108,7 +108,7 @@ def _suggestion(session: Session, omissions: list[Omission], why_no_page: str) -
     if session.status.pages and counts.are_all_refused:
         return ALLOW_PRIVATE_HINT
     if "https://" in why_no_page and "TLS error" in why_no_page:
-        return f"if the host has no TLS: {command('crawl', session.folder)} --seed http://HOST/"
+        return f"if the host has no TLS: {shell_command('crawl', session.folder)} --seed http://HOST/"
     return omissions[0].remedy if omissions and counts.answers else "run the same command to try again"
 
 

@@ -16,7 +16,7 @@ from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
 
-from .options import Json, Name, UrlArgument, command, print_json
+from .options import Json, Name, UrlArgument, print_json, shell_command
 
 _FACTORS_SHOWN = 3  # the strongest of those that make up the priority of a link
 _MAX_FETCHES = 10  # latest fetches that are shown
@@ -89,13 +89,13 @@ def _why_left_out(fetches: list[FetchRow], name: str) -> str:
         return ""
     left_out = LeftOut.parse(successful[-1].left_out)
     if left_out is None:
-        return f"an older version did not note why; {command('rebuild', name)} finds out"
+        return f"an older version did not note why; {shell_command('rebuild', name)} finds out"
     detail = visible(left_out.detail, 100)
     match left_out.reason:
         case LeftOutReason.NOINDEX:
-            return f"it asks not to be kept (noindex); {command('crawl', name, '--keep-noindex')} keeps it"
+            return f"it asks not to be kept (noindex); {shell_command('crawl', name, '--keep-noindex')} keeps it"
         case LeftOutReason.LANGUAGE:
-            return f"its language is {detail}; {command('crawl', name, '--language', detail)} keeps it"
+            return f"its language is {detail}; {shell_command('crawl', name, '--language', detail)} keeps it"
         case LeftOutReason.OTHER:
             return detail
 

@@ -15,7 +15,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import checked_url
 
-from .options import Json, Name, command, notify, print_json
+from .options import Json, Name, notify, print_json, shell_command
 
 _MAX_BYTES = 32 << 20  # of a file of labels
 _LABELS = {"good": True, "bad": False, "+": True, "-": False}  # a label is True for a page that is on the topic
@@ -61,7 +61,7 @@ def label(
 def labels_in_words(learnt: LearntLabels, name: Path) -> str:
     """How many pages were scored again after labels were learnt, and how many the next crawl has to fetch, in words."""
     if learnt.judged is None:
-        return f"The model will be trained by the next: {command('crawl', name)}"
+        return f"The model will be trained by the next: {shell_command('crawl', name)}"
     trained = f"Model retrained; {counted(learnt.judged, 'page')} re-scored."
     if learnt.missing:
         labelled = learnt.missing - learnt.missing_examples

@@ -21,7 +21,7 @@ from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import counted, visible
 
 from .job_progress import ProgressBar, elapsed_notice
-from .options import Json, Quiet, command, notify, print_json
+from .options import Json, Quiet, notify, print_json, shell_command
 from .progress import SPARKLINE_LEVELS
 from .typer_options import TYPER_OPTIONS
 
@@ -90,8 +90,8 @@ def import_(
         return
     if quiet:
         return
-    typer.echo(f"Look at it:  {command('logs', 'show', into)}")
-    typer.echo(f"Use it:      {command('crawl', 'NAME', '--logs', into)}")
+    typer.echo(f"Look at it:  {shell_command('logs', 'show', into)}")
+    typer.echo(f"Use it:      {shell_command('crawl', 'NAME', '--logs', into)}")
 
 
 def _report(options: ImportOptions, outcome: ImportOutcome) -> None:

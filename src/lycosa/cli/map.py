@@ -33,7 +33,7 @@ from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
 from .job_progress import ProgressBar, elapsed_notice
-from .options import Json, Quiet, command, notify, print_json
+from .options import Json, Quiet, notify, print_json, shell_command
 from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for later crawls to use.", **TYPER_OPTIONS)
@@ -123,8 +123,8 @@ def build(
         notify("Some pages were requested with cookies or headers of yours: look at the atlas before you pass it on.")
     if built.topics:
         topic_flag = ("--map-topic", visible(built.topics[0].name)) if len(built.mapped_topics) > 1 else ()
-        typer.echo(f"Look at it:  {command('map', 'show', out)}")
-        typer.echo(f"Use it:      {command('crawl', 'NAME', '--map', out, *topic_flag)}")
+        typer.echo(f"Look at it:  {shell_command('map', 'show', out)}")
+        typer.echo(f"Use it:      {shell_command('crawl', 'NAME', '--map', out, *topic_flag)}")
 
 
 def _related(given: list[str] | None) -> tuple[str, ...]:

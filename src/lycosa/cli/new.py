@@ -10,7 +10,7 @@ from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.run.options import ScopeOptions
 from lycosa.run.topic import examples_of
 
-from .options import Name, command, notify, with_options
+from .options import Name, notify, shell_command, with_options
 
 
 @with_options(ScopeOptions, last=True)
@@ -73,7 +73,7 @@ def new(
             f"it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
             f'and seeds = "seeds.txt" into {recipe}; or crawl it with --seed URL or --logs LOG'
         )
-    crawl_command = command("crawl", name, "--pages", 500)
+    crawl_command = shell_command("crawl", name, "--pages", 500)
     if not missing:
         typer.echo(f"made {name}; look at {recipe}, then: {crawl_command}")
         return

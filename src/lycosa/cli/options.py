@@ -153,7 +153,7 @@ def program() -> str:
     return quoted(path if len(path.parts) > 1 else f".{os.sep}{path}")
 
 
-def command(*words: object) -> str:
+def shell_command(*words: object) -> str:
     """A command that the user can copy into a shell."""
     return " ".join([program(), *map(quoted, words)])
 

@@ -34,7 +34,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import counted, visible
 
 from .label import labels_in_words
-from .options import Json, Name, command, notify, print_json
+from .options import Json, Name, notify, print_json, shell_command
 
 _ANSWERS = {
     "y": "yes", "yes": "yes", "n": "no", "no": "no",
@@ -116,7 +116,7 @@ class _Review:
                 return False
             if answer == "undo":
                 if not labels:
-                    undo = command("control", self._folder, "undo")
+                    undo = shell_command("control", self._folder, "undo")
                     notify(f"nothing in this batch to undo; to undo earlier labels: {undo}")
                 else:
                     self._undo(batch.pages[len(labels) - 1], labels)

@@ -21,7 +21,7 @@ from lycosa.run.topic import TOPIC_HAS_CHANGED
 from lycosa.vocabulary.records import skip_counts
 from lycosa.vocabulary.text import counted, visible
 
-from .options import Json, Name, command, print_json
+from .options import Json, Name, print_json, shell_command
 
 _CHANGES_SHOWN = 5  # the latest
 _OUTCOMES_SHOWN = 12  # kinds, such as denied (403)
@@ -89,10 +89,10 @@ def _lines(name: str, overview: Overview) -> list[str]:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
         rate += f"{low:.0%}–{high:.0%}"
         if sample.is_behind:
-            rate += f", {sample.growth} (to measure again: {command('review', name)})"
+            rate += f", {sample.growth} (to measure again: {shell_command('review', name)})"
         rate += f"; the model calls {counted(facts.relevant, 'page')} relevant"
     elif facts.unscored == facts.pages > 0:
-        rate = f"unknown, as no page is scored yet; {command('crawl', name)} scores them"
+        rate = f"unknown, as no page is scored yet; {shell_command('crawl', name)} scores them"
     else:
         estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
         rate = f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"

@@ -265,11 +265,11 @@ def is_on_hosts(url: Url, hosts: tuple[str, ...]) -> bool:
     return any(name == each or host == each or name.endswith("." + each) for each in hosts)
 
 
-def kind_of_name(name: str) -> Literal["host", "URL", "pattern"]:
-    """What a user names URLs by: a host, with its subdomains, one URL, or a pattern with `*`.
+def host_url_or_pattern(name: str) -> Literal["host", "URL", "pattern"]:
+    """Which of them a user names URLs by: a host, with its subdomains, one URL, or a pattern with `*`.
 
-    >>> kind_of_name("a.example"), kind_of_name("http://a.example/"), kind_of_name("*://a.example/ads/*")
-    ('host', 'URL', 'pattern')
+    >>> [host_url_or_pattern(name) for name in ("a.example", "http://a.example/", "*://a.example/ads/*")]
+    ['host', 'URL', 'pattern']
     """
     if "*" in name:
         return "pattern"
@@ -287,7 +287,7 @@ class NamedUrls:
         self._urls = frozenset(map(Url, self._of_kind("URL")))
 
     def _of_kind(self, kind: Literal["host", "URL", "pattern"]) -> tuple[str, ...]:
-        return tuple(name for name in self.names if kind_of_name(name) == kind)
+        return tuple(name for name in self.names if host_url_or_pattern(name) == kind)
 
     def __bool__(self) -> bool:
         return bool(self.names)

@@ -40,7 +40,7 @@ class SequentialFrontier:
         self._waiting_count = 0
 
     def rank_by(self, strategy: Strategy) -> None:
-        """Merges priorities as a strategy does."""
+        """Merges priorities as the strategy does."""
         self._merge = strategy.merge
 
     def __len__(self) -> int:
@@ -124,7 +124,7 @@ class SequentialFrontier:
     # There are no hosts to wait for.
 
     has_delay = False
-    slow_in_flight = 0
+    slow_in_flight = 0  # URLs in flight on slow hosts
 
     def hold(self, host: Host, until: float) -> None:
         """Does nothing."""
@@ -139,7 +139,7 @@ class SequentialFrontier:
         return True
 
     def observe(self, host: Host, seconds: float) -> None:
-        """Does nothing."""
+        """Ignores how long the host took to answer."""
 
     def next_ready_at(self) -> float | None:
         return 0.0 if self._waiting_count else None
@@ -162,7 +162,7 @@ class LadderQueue:
     """
 
     def __init__(self, candidates: Iterable[Candidate] = ()):
-        self._heap: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, order of arrival, candidate
+        self._heap: list[tuple[float, int, Candidate]] = []  # minus the priority, order of arrival, candidate
         self._last_order = 0
         self._rungs: list[_Rung] = []  # in the order of their ranges
         self._first_keys: list[float] = []  # the first key of each rung

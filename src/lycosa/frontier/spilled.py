@@ -21,7 +21,7 @@ _END = -1  # offset after the last record of a list
 _MAX_LISTINGS = 4_096  # best dormant hosts kept in a heap
 _MAX_SITES_APART = 64  # sites whose dormant hosts have a heap of their own; beyond that, only those asked for last
 _READ_AHEAD = 8  # records
-_MAX_RANKED = 1_000_000  # entries whose rank is in memory; others are looked up in the table
+_MAX_RANKED = 1_000_000  # entries whose rank is in memory; the frontier looks up others in its table of the catalog
 _DOUBLE, _BITS = BinaryFormat("<d"), BinaryFormat("<Q")  # a rank, and its bits as an integer
 _MAX_TAKEN = 4_096  # entries taken from a list that had to be sorted
 _MIN_COMPACTED = 1 << 26  # bytes; a file larger than this and four times its current records is compacted
@@ -285,6 +285,7 @@ class SpilledEntries:
         return self._apart.get(self._site_keys[list_number], self._others)
 
     def _list(self, list_number: int) -> None:
+        """Pushes a dormant host onto its heap, unless it ranks behind `listed_up_to`."""
         listing, heap = (self._ranks[list_number], self._orders[list_number], list_number), self._heap_of(list_number)
         if listing[:2] <= heap.listed_up_to:
             heappush(heap.listings, listing)

@@ -1,4 +1,4 @@
-"""Axes and legends: ticks at round numbers, the scale from data to the figure, the positions of legend entries."""
+"""Axes and legends: ticks at round numbers, the scale from data to the figure, error bars, positions in legends."""
 
 import math
 from collections.abc import Sequence

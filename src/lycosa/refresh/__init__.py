@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.plugins import find_by_name, made_by_plugin
+from lycosa.vocabulary.plugins import find_by_name, instantiate
 
 from .history import HistoryTable, Observation, history_of
 from .policies import (
@@ -44,7 +44,7 @@ def policy_for(name: str, **options: Any) -> RefreshPolicy:
     known = inspect.signature(make).parameters
     if unknown := [option for option in options if option not in known]:
         raise UsageError(f"the refresh policy {name!r} has no option {unknown[0]!r}; it takes {', '.join(known)}")
-    return made_by_plugin(lambda: make(**options), "lycosa.refresh", name)
+    return instantiate(lambda: make(**options), "lycosa.refresh", name)
 
 
 __all__ = [

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
 from lycosa.collection.queries import PASSED_OVER_KEY
-from lycosa.frontier.admission import Admission, Scope, kind_of_name
+from lycosa.frontier.admission import Admission, Scope, host_url_or_pattern
 from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
@@ -42,7 +42,7 @@ from .forgotten import is_forgotten, is_forgotten_name, read_forgotten
 from .guides import Guide
 from .recall import MAX_SAMPLE, RecallTracker
 from .run_settings import Notify, RunSettings
-from .steering import Steering, checked_name, drop, read_dropped, read_steering
+from .steering import Steering, checked_argument, drop, read_dropped, read_steering
 from .strategy_factory import StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
@@ -442,14 +442,14 @@ class CrawlState:
         self._journal.record_skips(self.frontier.block(steering.blocked, read_dropped(self._folder)))
         self.frontier.boost(steering.boosted)
         added = (name for name in steering.boosted if name not in before.boosted)
-        urls = (Url(name) for name in added if kind_of_name(name) == "URL")
+        urls = (Url(name) for name in added if host_url_or_pattern(name) == "URL")
         new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
         self._journal.record_skips(self.loop.put(new))
 
     def drop(self, name: str) -> int:
         """Drops the waiting URLs that a host, a URL or a pattern names, not those found there later; returns their
         number."""
-        name = checked_name(name)
+        name = checked_argument(name)
         urls = self.frontier.named(name)
         if urls:
             drop(self._folder, name, urls)

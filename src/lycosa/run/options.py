@@ -24,10 +24,10 @@ from lycosa.recipe import (
     languages_in,
     seeds_in,
 )
-from lycosa.strategies.registry import GROUP, STRATEGIES, check_options, find_strategy, parse_options
+from lycosa.strategies.registry import ENTRY_POINT_GROUP, STRATEGIES, check_options, find_strategy, parse_options
 from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, explain_validation_error
-from lycosa.vocabulary.plugins import made_by_plugin
+from lycosa.vocabulary.plugins import instantiate
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.text import whole_number
 
@@ -261,7 +261,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
             **strategy_options,
         }
     checked = check_options(strategy, strategy_options)
-    made_by_plugin(lambda: entry(**checked), GROUP, strategy)  # raises for values out of range
+    instantiate(lambda: entry(**checked), ENTRY_POINT_GROUP, strategy)  # raises for values out of range
     map_ = _with_options(
         recipe.map,
         atlas=_absolute(given.get("atlas")),

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import file_lines
-from lycosa.frontier.admission import kind_of_name
+from lycosa.frontier.admission import host_url_or_pattern
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_regular_file
 from lycosa.vocabulary.records import Url
@@ -86,12 +86,12 @@ def read_dropped(folder: Path) -> frozenset[int]:
 
 def block(folder: Path, name: str) -> SteeringCommand:
     """Records a host, a URL or a pattern of URLs from which nothing more is fetched."""
-    return _add(folder, SteeringCommand("block", checked_name(name)))
+    return _add(folder, SteeringCommand("block", checked_argument(name)))
 
 
 def boost(folder: Path, name: str) -> SteeringCommand:
     """Records a host, a URL or a pattern of URLs that is fetched first."""
-    return _add(folder, SteeringCommand("boost", checked_name(name)))
+    return _add(folder, SteeringCommand("boost", checked_argument(name)))
 
 
 def drop(folder: Path, name: str, urls: Collection[Url]) -> SteeringCommand:
@@ -99,7 +99,7 @@ def drop(folder: Path, name: str, urls: Collection[Url]) -> SteeringCommand:
     lines_before = len(_dropped_lines(folder))
     if lines_before + len(urls) > MAX_DROPPED:
         raise UsageError(f"{len(urls)} URLs wait there, and at most {MAX_DROPPED} may be dropped; block {name} instead")
-    command = _add(folder, SteeringCommand("drop", checked_name(name), lines_before, len(urls)))
+    command = _add(folder, SteeringCommand("drop", checked_argument(name), lines_before, len(urls)))
     path = folder / DROPPED_FILE
     with disk_errors(path):
         append_lines(path, "".join(f"{secure_key_of(url)}\n" for url in urls))
@@ -154,17 +154,17 @@ def forget_steering(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
 
 def _names_in(name: str) -> list[str]:
     """The hosts and URLs that the name of a host, a URL or a pattern tells."""
-    if kind_of_name(name) != "pattern":
+    if host_url_or_pattern(name) != "pattern":
         return [name]
     rest = name.partition("://")[2]
     host = rest.partition("/")[0].strip("*.")
     names = (host, f"http://{rest.rstrip('*')}", f"https://{rest.rstrip('*')}")
-    return [each for each in names if kind_of_name(each) != "pattern"]
+    return [each for each in names if host_url_or_pattern(each) != "pattern"]
 
 
-def checked_name(text: str) -> str:
+def checked_argument(text: str) -> str:
     """A host, a URL or a pattern in normal form; UsageError if it is none."""
-    match kind_of_name(text):
+    match host_url_or_pattern(text):
         case "pattern":
             return checked_pattern(text)
         case "URL":
@@ -238,9 +238,9 @@ def _parse_command(line: str) -> SteeringCommand:
             name, *numbers = argument.split(" ")
             counts = [whole_number(number, maximum=_MAX_LABELS) for number in numbers]
             if len(counts) == 2 and None not in counts:
-                return SteeringCommand("drop", checked_name(name), lines_before=counts[1], dropped=counts[0])
+                return SteeringCommand("drop", checked_argument(name), lines_before=counts[1], dropped=counts[0])
         elif action is not None:
-            return SteeringCommand(action, checked_name(argument))
+            return SteeringCommand(action, checked_argument(argument))
     raise UsageError(
         "not `block` or `boost` with a host, a URL or a pattern of URLs, nor a line of `drop` or `label`:"
         f" {line[:100]!r}"

@@ -28,7 +28,11 @@ FORMATS = {  # by name: title and media type; only formats that are written from
     "csv": ("table for spreadsheets (CSV)", "text/csv; charset=utf-8"),
     "urls": ("URLs alone", "text/plain; charset=utf-8"),
 }
-CONTENTS = {"": "facts alone", "text": "with the text", "markdown": "with the text as Markdown"}
+CONTENTS = {  # by value of `ExportRequest.content`: its title
+    "": "facts alone",
+    "text": "with the text",
+    "markdown": "with the text as Markdown",
+}
 MAX_PAGES = 1_000_000
 MAX_CONCURRENT_EXPORTS = 2
 _CHUNK_BYTES = 1 << 16

@@ -14,7 +14,7 @@ from .neighbours import NeighboursView
 from .overviews import CollectionCard, CollectionList, CollectionView, LiveView
 from .page import PageView
 from .peers import PeersView
-from .refreshes import KINDS, RefreshView
+from .refreshes import CHANGE_KINDS, RefreshView
 from .search import ORDERS, PERIODS, SearchView
 from .studies import StudyList, StudyView
 from .teaching import TeachView
@@ -116,7 +116,7 @@ API_ROUTES: dict[str, ApiRoute] = {  # by path
     REFRESH_PATH: ApiRoute(
         "refresh",
         "What a refresh found: pages that changed, appeared and vanished.",
-        [_NAME, _query("run", "integer", minimum=1), _query("kind", enum=list(KINDS)), _PAGE],
+        [_NAME, _query("run", "integer", minimum=1), _query("kind", enum=list(CHANGE_KINDS)), _PAGE],
         RefreshView,
     ),
     PEERS_PATH: ApiRoute("peers", "The peers that a collection knows.", [_NAME], PeersView),
@@ -139,7 +139,7 @@ API_ROUTES: dict[str, ApiRoute] = {  # by path
 _EXPORT_PARAMETERS = [
     _NAME,
     _query("format", enum=list(FORMATS)),
-    _query("content", enum=[content for content in CONTENTS if content]),
+    _query("content", enum=[content for content in CONTENTS if content]),  # besides the facts: the text of the pages
     _query("most", "integer", minimum=1),
     _query("host"),
     _query("language"),

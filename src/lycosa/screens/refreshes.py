@@ -18,7 +18,7 @@ from .overviews import CrawlFigures, ProcessPhase
 CHANGES_PER_PAGE = 50
 MAX_RUNS = 20  # the latest refreshes that can be chosen
 NEW = "new"
-KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value)  # of changes that are listed
+CHANGE_KINDS = (Change.CHANGED.value, NEW, Change.VANISHED.value, Change.RETURNED.value)  # of changes that are listed
 _MIN_BUDGET = 100  # requests; the least default in the form
 
 
@@ -76,7 +76,8 @@ def refresh_view(
         refreshes = [number for number, each in enumerate(runs, 1) if each.refresh is not None]
         number = run if run in refreshes else refreshes[-1] if refreshes else None
         counts = _counts(collection, runs, number) if number is not None else {}
-        kind = kind if kind in KINDS else next((each for each in KINDS if counts.get(each)), KINDS[0])
+        if kind not in CHANGE_KINDS:
+            kind = next((each for each in CHANGE_KINDS if counts.get(each)), CHANGE_KINDS[0])
         page, last_page, start = clamp_page(page, counts.get(kind, 0), CHANGES_PER_PAGE)
         listed = _pages_of_kind(collection, runs, number, kind, start) if number is not None else []
         pages = catalog.count()

@@ -82,9 +82,8 @@ class PageRank(BaseStrategy):
         self._page_count = 0  # pages visited
         self._min_rank = 1.0  # the lowest rank: that of a URL without recorded in-links
         self._links: dict[Url, list[Url]] = {}  # of the buffered pages, to other domains
-        self._least_relevant: list[
-            tuple[float, int, Url]
-        ] = []  # heap of the buffered pages; among equals, older ones first
+        # A heap of the buffered pages: relevance, number of the visit, URL; among equals, older ones first.
+        self._least_relevant: list[tuple[float, int, Url]] = []
         self._waiting: dict[Url, Candidate] = {}
         self._settled = SettledUrls()  # visited or rejected
         self._new_candidates: list[Candidate] = []  # new links of the last page
@@ -108,6 +107,7 @@ class PageRank(BaseStrategy):
             self._add_waiting(Candidate(event.fetch.location, candidate.priority, candidate.url, depth=candidate.depth))
 
     def _learn_links(self, visit: Visit) -> None:
+        """Adds the links that may be followed to the waiting URLs, and those to other sites to the graph."""
         url, links = visit.candidate.url, visit.open_links()
         site = _site_of(url)
         to_other_sites = dict.fromkeys(link.target for link in links if _site_of(link.target) != site)

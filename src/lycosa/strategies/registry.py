@@ -32,7 +32,7 @@ from .pagerank import PageRank
 from .unfocused import BreadthFirst, RandomOrder
 from .utility import Adaptive, InLinks, Utility
 
-GROUP: Literal["lycosa.strategies"] = "lycosa.strategies"  # of entry points
+ENTRY_POINT_GROUP: Literal["lycosa.strategies"] = "lycosa.strategies"  # of strategies
 NEEDS = frozenset(("log", "map"))  # the guides that a strategy may require: an access log, a map of earlier crawls
 FILLED_IN_BY_CRAWL = frozenset(  # keywords of constructors that are no options of the user
     (
@@ -135,29 +135,29 @@ STRATEGIES: Mapping[str, Entry] = {
 
 def is_strategy(name: str) -> bool:
     """Whether there is such a strategy; does not load a plug-in."""
-    return name in STRATEGIES or name in plugins(GROUP)
+    return name in STRATEGIES or name in plugins(ENTRY_POINT_GROUP)
 
 
 def strategy_names() -> str:
     """The names of all strategies, for messages."""
-    return names_of(STRATEGIES, GROUP)
+    return names_of(STRATEGIES, ENTRY_POINT_GROUP)
 
 
 def find_strategy(name: str) -> Entry:
     """The strategy of this name; one that is not built in is loaded from its plug-in."""
-    found: Any = find_by_name(STRATEGIES, GROUP, name, what="strategy")
+    found: Any = find_by_name(STRATEGIES, ENTRY_POINT_GROUP, name, what="strategy")
     if isinstance(found, Entry):
         return found
-    require_members(found, GROUP, name, attributes=_REQUIRED_MEMBERS, what="a strategy")
+    require_members(found, ENTRY_POINT_GROUP, name, attributes=_REQUIRED_MEMBERS, what="a strategy")
     entry = Entry(found)
     if required := next((each.name for each in inspect.signature(found).parameters.values() if _is_required(each)), ""):
-        whose = distribution_of(plugins(GROUP)[name])
+        whose = distribution_of(plugins(ENTRY_POINT_GROUP)[name])
         raise PluginError(
             f"the plug-in {name!r} of {whose} has no default for its argument {required!r}; a strategy is also made"
             " without a crawl, so every argument of its constructor needs one"
         )
     if unknown := sorted(entry.needs - NEEDS):
-        whose = distribution_of(plugins(GROUP)[name])
+        whose = distribution_of(plugins(ENTRY_POINT_GROUP)[name])
         raise PluginError(f"the plug-in {name!r} of {whose} needs {unknown[0]!r}; there are {', '.join(sorted(NEEDS))}")
     return entry
 

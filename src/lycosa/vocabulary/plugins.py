@@ -54,10 +54,10 @@ def load_plugin(group: EntryPointGroup, name: str) -> Any:
         raise _load_error(entry, error) from error
 
 
-def made_by_plugin(make: Callable[[], T], group: EntryPointGroup, name: str) -> T:
-    """What a class or function returns; if it is a plug-in's and raises, PluginError, which names its package.
+def instantiate(make: Callable[[], T], group: EntryPointGroup, name: str) -> T:
+    """The object that a class or function makes; if a plug-in's fails, PluginError, which names its package.
 
-    name: of the object, which may be built in.
+    name: under which it is registered; it may be built in.
     """
     try:
         return make()

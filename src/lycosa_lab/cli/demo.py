@@ -14,7 +14,7 @@ import typer
 
 from lycosa import api
 from lycosa.cli.crawl_display import run_and_show
-from lycosa.cli.options import command
+from lycosa.cli.options import shell_command
 from lycosa.cli.progress import Progress
 from lycosa.recipe import DEFAULT_STRATEGY, Recipe, uses_standing
 from lycosa.vocabulary.errors import UsageError
@@ -143,11 +143,11 @@ def _print_next_commands(folder: Path, word: str) -> None:
         best = next(collection.pages("relevance", limit=1))
         report = collection.write_report()
     commands = [
-        command("search", folder, word),
-        command("explain", folder, best.url),
-        command("show", folder),
-        command("new", "mine", "--examples", "pages-you-like.txt"),
-        command("ui", folder.parent),
+        shell_command("search", folder, word),
+        shell_command("explain", folder, best.url),
+        shell_command("show", folder),
+        shell_command("new", "mine", "--examples", "pages-you-like.txt"),
+        shell_command("ui", folder.parent),
     ]
     typer.echo(f"\nreport       {report}\ncollection   {folder}")
     for head, line in zip_longest(("next",), commands, fillvalue=""):

@@ -16,13 +16,13 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import elapsed_notice
-from lycosa.cli.options import Json, command, notify, print_json
+from lycosa.cli.options import Json, notify, print_json, shell_command
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
-from lycosa_lab.worlds.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld, World
@@ -72,8 +72,8 @@ def make(
         save_world(world, out)
     size = f"{counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"
     typer.echo(f"{out}: {size}, made in {time.monotonic() - began:.0f} s")
-    typer.echo(f"Look at it:  {command('world', 'show', out)}")
-    typer.echo(f"Serve it:    {command('world', 'serve', out, '--port', 8099)}")
+    typer.echo(f"Look at it:  {shell_command('world', 'show', out)}")
+    typer.echo(f"Serve it:    {shell_command('world', 'serve', out, '--port', 8099)}")
 
 
 def _parse_flags(arguments: list[str]) -> dict[str, str]:
@@ -137,7 +137,9 @@ def _open(world: str) -> StudyWorld:
     kind, _, options = world.partition(":")
     if time.monotonic() - began > _SLOW and kind in WORLDS:
         flags = _to_flags(options)
-        notify(f"To open it faster next time: {command('world', 'make', kind, *flags, '--out', 'w')}, then use w.")
+        notify(
+            f"To open it faster next time: {shell_command('world', 'make', kind, *flags, '--out', 'w')}, then use w."
+        )
     return opened
 
 
@@ -208,9 +210,9 @@ def serve(
         categories = opened.directory()
         if categories:
             name = categories[0].name
-            typer.echo(f"Examples:  {command('world', 'show', world, '--category', name)} > good.txt")
-            typer.echo(f"           {command('new', 'mine', '--examples', 'good.txt')}")
-        crawl = command("crawl", "mine", "--resolve", served.resolve, "--delay", 0, "--pages", 500)
+            typer.echo(f"Examples:  {shell_command('world', 'show', world, '--category', name)} > good.txt")
+            typer.echo(f"           {shell_command('new', 'mine', '--examples', 'good.txt')}")
+        crawl = shell_command("crawl", "mine", "--resolve", served.resolve, "--delay", 0, "--pages", 500)
         typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
 
 
@@ -219,7 +221,7 @@ def practice(
     port: Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port.")] = 8090,
 ) -> None:
     """Serve a web to practise on. It is that of the quick start, and comes with pos.txt and seeds.txt to start from."""
-    world = MadeUpWeb(seed=1)
+    world = PracticeWeb(seed=1)
     about_bees = [url for url in world.urls() if world.topic(url) == "beekeeping"]
     for name, urls in (("pos.txt", random.Random(1).sample(about_bees, 20)), ("seeds.txt", [world.front_page])):
         _write_list(Path(name), urls)

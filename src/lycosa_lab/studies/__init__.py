@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lycosa.vocabulary.plugins import find_by_name, made_by_plugin, require_members
+from lycosa.vocabulary.plugins import find_by_name, instantiate, require_members
 from lycosa_lab.study import CONTRACT, Study
 
 from .adaptive_utility import AdaptiveUtility
@@ -49,6 +49,6 @@ STUDIES: Mapping[str, Study] = {
 def study_named(name: str) -> Study:
     """The study of this name, built-in or of a plug-in, which may be an object or a class."""
     found: Any = find_by_name(STUDIES, "lycosa.studies", name, what="study")
-    study: Study = made_by_plugin(found, "lycosa.studies", name) if isinstance(found, type) else found
+    study: Study = instantiate(found, "lycosa.studies", name) if isinstance(found, type) else found
     require_members(study, "lycosa.studies", name, attributes=CONTRACT, what="a study")
     return study

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.options import Json, Name, Quiet, command, notify, print_json
+from lycosa.cli.options import Json, Name, Quiet, notify, print_json, shell_command
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
@@ -72,7 +72,7 @@ def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to wr
     except OSError as error:
         raise cannot_write(file, error, advice="name another file") from error
     typer.echo(f"{file} is the secret of the group {made.name}: give it to its members, and to nobody else")
-    typer.echo(f"Serve in it:  {command('peer', 'serve', 'NAME', '--listen', 'ADDR:PORT', '--group', file)}")
+    typer.echo(f"Serve in it:  {shell_command('peer', 'serve', 'NAME', '--listen', 'ADDR:PORT', '--group', file)}")
 
 
 @app.command("serve")

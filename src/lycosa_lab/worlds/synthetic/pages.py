@@ -12,7 +12,7 @@ LANGUAGE = "en"
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class TextLink:
     """A link with its anchor text."""
 
     target: Url
@@ -25,29 +25,29 @@ class PageLayout:
 
     url: Url
     title: str
-    navigation: Sequence[Anchor]
-    paragraphs: Sequence[Sequence[str | Anchor]]
+    navigation: Sequence[TextLink]
+    paragraphs: Sequence[Sequence[str | TextLink]]
     footer: str
 
 
 def split_paragraphs(
-    words: Sequence[str], ends: Sequence[int], anchors: Sequence[Anchor], offsets: Sequence[int]
-) -> list[list[str | Anchor]]:
-    """Words split into paragraphs, with each anchor at its offset.
+    words: Sequence[str], ends: Sequence[int], links: Sequence[TextLink], offsets: Sequence[int]
+) -> list[list[str | TextLink]]:
+    """Words split into paragraphs, with each link at its offset.
 
-    ends, offsets: numbers of words before the end of each paragraph, and before each anchor.
+    ends, offsets: numbers of words before the end of each paragraph, and before each link.
     """
-    found: list[list[str | Anchor]] = []
+    found: list[list[str | TextLink]] = []
     start, number = 0, 0
     for end in ends:
-        parts: list[str | Anchor] = []
-        while number < len(anchors) and offsets[number] < end:
+        parts: list[str | TextLink] = []
+        while number < len(links) and offsets[number] < end:
             before = " ".join(words[start : offsets[number]])
             if parts:
                 parts.append(f" {before} " if before else " ")
             elif before:
                 parts.append(before + " ")
-            parts.append(anchors[number])
+            parts.append(links[number])
             start = offsets[number]
             number += 1
         rest = " ".join(words[start:end])
@@ -57,7 +57,7 @@ def split_paragraphs(
     return found
 
 
-def _render_part(part: str | Anchor) -> str:
+def _render_part(part: str | TextLink) -> str:
     return part if isinstance(part, str) else f'<a href="{part.target}">{part.text}</a>'
 
 
@@ -76,10 +76,10 @@ def parsed_page(layout: PageLayout) -> Page:
     texts: list[str] = []
     links: list[Link] = []
     position = 0
-    for anchor in layout.navigation:
-        texts += ("", anchor.text)
-        links.append(Link(anchor.target, anchor.text, "", position + 1))
-        position += len(anchor.text) + 2
+    for link in layout.navigation:
+        texts += ("", link.text)
+        links.append(Link(link.target, link.text, "", position + 1))
+        position += len(link.text) + 2
     main_from = position
     texts.append(layout.title)
     position += len(layout.title) + 1

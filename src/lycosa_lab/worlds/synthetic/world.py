@@ -19,7 +19,7 @@ from .addresses import PageUrls
 from .counter_rng import Floats, Ints, stream_key, uniforms
 from .evolution import Snapshot, change_rate
 from .links import Links, PageLinks, TargetSampler, make_links
-from .pages import Anchor, PageLayout, parsed_page, render_html, split_paragraphs
+from .pages import PageLayout, TextLink, parsed_page, render_html, split_paragraphs
 from .plan import COLUMNS, Options, PageKind, WorldPlan, draw_host_names, make_plan
 from .readers import BrowsedWeb, simulate_accesses
 from .text import TextGenerator
@@ -261,12 +261,12 @@ class SyntheticWorld:
         urls = self.addresses.urls(targets)
         editions = self._snapshot.editions(number) if self._snapshot is not None else None
         text = self.text_generator.generate(number, targets[navigation_count:], editions)
-        anchors = list(map(Anchor, urls[navigation_count:], text.anchors))
+        links = list(map(TextLink, urls[navigation_count:], text.anchors))
         return PageLayout(
             url=url,
             title=text.title,
-            navigation=list(map(Anchor, urls[:navigation_count], self._navigation_names(targets[:navigation_count]))),
-            paragraphs=split_paragraphs(text.words, text.paragraphs, anchors, text.offsets),
+            navigation=list(map(TextLink, urls[:navigation_count], self._navigation_names(targets[:navigation_count]))),
+            paragraphs=split_paragraphs(text.words, text.paragraphs, links, text.offsets),
             footer=self.text_generator.footer(int(self.plan.site_of_page[number])),
         )
 

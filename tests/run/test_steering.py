@@ -237,6 +237,25 @@ def test_a_drop_is_for_what_waits_and_not_for_what_is_found_later(tmp_path: Path
     assert (read_dropped(folder), rows(folder, DROPPED)) == (frozenset(), [])
 
 
+ALONE = Url("http://alone.example/")  # no page links to it
+
+
+@pytest.mark.parametrize("undone", ["block", "drop"])
+@pytest.mark.parametrize("name", [A, ALONE])
+def test_a_boosted_url_that_no_page_links_to_still_waits_after_an_undo(
+    tmp_path: Path, undone: Literal["block", "drop"], name: str
+) -> None:
+    folder = collection(tmp_path / "c", [FRONT])
+    crawl(folder, TWO_HOSTS, 1)
+    steering.boost(folder, ALONE)
+    for request in (CrawlRequest(undone, what=name), CrawlRequest("undo")):
+        execute_command(folder, request, notify=lambda line: None)
+    with opened(folder):
+        pass
+    assert waiting(folder).keys() == {A, B, ALONE}
+    assert crawl(folder, TWO_HOSTS, 9)[0] == ALONE
+
+
 @pytest.mark.parametrize("command", ["block", "drop"])
 def test_a_seed_without_an_answer_is_not_tried_again_once_it_is_blocked_or_dropped(
     tmp_path: Path, command: Literal["block", "drop"]

@@ -58,6 +58,19 @@ def test_a_boosted_link_precedes_samples_and_better_links(
 
 
 @pytest.mark.parametrize("make", [in_memory, durable, spilling])
+@pytest.mark.parametrize("boosted", [["bees.example"], []])
+def test_boosted_links_of_one_priority_keep_the_order_in_which_they_came_to_it(
+    make: Callable[[Strategy], MemoryFrontier], boosted: list[str]
+) -> None:
+    first, second, last = (Url(f"{BEES}{page}") for page in ("first", "second", "last"))
+    frontier = make(BestFirst())
+    frontier.put([Candidate(last, 0.5), Candidate(first, 1.0), Candidate(second, 1.0)])
+    frontier.put([Candidate(last, 1.0)])
+    frontier.boost(boosted)
+    assert [url for url, _ in taken(frontier)] == [first, second, last]
+
+
+@pytest.mark.parametrize("make", [in_memory, durable, spilling])
 def test_urls_of_a_pattern_come_first_or_never(make: Callable[[Strategy], MemoryFrontier]) -> None:
     frontier, ads = make(BestFirst()), [Url(f"{SHIPS}ads/{number}?q=[{number}]") for number in range(3)]
     frontier.put(

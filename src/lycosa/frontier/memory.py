@@ -131,7 +131,7 @@ class MemoryFrontier:
             for entry in (*self._entries(), *self._in_flight.values())
             if (entry.url in previous) != (entry.url in self._boosted)
         ]
-        for entry in changed:
+        for entry in sorted(changed, key=lambda entry: entry.order):  # equals keep their order
             self._replace_entry(entry, self._candidate_of(entry))
         self._spill()
 

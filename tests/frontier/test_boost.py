@@ -99,6 +99,25 @@ def test_what_is_in_flight_when_it_is_boosted_is_before_all_others_when_it_retur
     assert taken(frontier) == [(BEES, 0.1), (SHIPS, 0.97)]
 
 
+@pytest.mark.parametrize("make", [in_memory, durable, spilling])
+@pytest.mark.parametrize("is_requested", [True, False])
+def test_what_is_in_flight_when_it_is_blocked_is_not_tried_again(
+    make: Callable[[Strategy], MemoryFrontier], is_requested: bool
+) -> None:
+    frontier = make(BestFirst())
+    frontier.put([Candidate(BEES, 0.9), Candidate(SHIPS, 0.8), Candidate(SAMPLE, 0.7)])
+    for_later = [frontier.take(0.0), frontier.take(0.0)]
+    assert [skip.candidate.url for skip in frontier.block(("bees.example",))] == [BEES]
+    for candidate in for_later:
+        assert candidate is not None
+        frontier.requeue(candidate) if is_requested else frontier.postpone(candidate)
+    assert (len(frontier), frontier.is_settled(BEES)) == (2, True)
+    assert taken(frontier) == [(SHIPS, 0.8), (SAMPLE, 0.7)]
+    if isinstance(frontier, DurableFrontier):
+        frontier.save()
+        assert best_waiting(frontier._connection) == []
+
+
 def test_priorities_are_merged_without_the_boost() -> None:
     frontier = in_memory(CrawlGAI())
     frontier.boost(["bees.example"])

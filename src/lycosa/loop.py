@@ -142,15 +142,28 @@ class Loop:
         return self.follow_links(visit)
 
     def follow_links(self, visit: Visit) -> Sequence[Skip]:
-        """Lets the strategy learn from a visit and queues what it proposes; returns what was skipped."""
-        candidate, fetch = visit.candidate, visit.fetch
+        """Lets the strategy learn from a visit and queues what it proposes; returns what was skipped.
+
+        If the strategy, which may be a plug-in, raises, all links are queued with the priority of their page: the visit
+        is recorded, and no later run would come across them again.
+        """
         # Skips: waiting URLs beyond a limit of pages that this page fills. A refresh fills none.
-        skips = self.frontier.settle(candidate.url, is_kept=visit.is_kept and visit.change is None)
+        skips = self.frontier.settle(visit.candidate.url, is_kept=visit.is_kept and visit.change is None)
         if visit.change is not None:
-            has_moved = visit.change is Change.VANISHED and fetch.location is not None
+            has_moved = visit.change is Change.VANISHED and visit.fetch.location is not None
             if not visit.new_links and not has_moved:
                 return ()
             visit = with_new_links_only(visit)
+        try:
+            return self._learn_and_propose(visit, skips)
+        except Exception:
+            if visit.fetch.outcome is Outcome.MOVED and visit.fetch.location is not None:
+                self._follow_redirect(visit.candidate, visit.fetch.location)
+            self.frontier.put([each for each in _linked(visit) if not self.frontier.is_known(each.url)])
+            raise
+
+    def _learn_and_propose(self, visit: Visit, skips: list[Skip]) -> Sequence[Skip]:
+        candidate, fetch = visit.candidate, visit.fetch
         self.strategy.learn(visit)
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             skips += self._follow_redirect(candidate, fetch.location)
@@ -223,6 +236,13 @@ def _with_mirror_links_lowered(proposed: Iterable[Candidate], page: Url, scale: 
         else each
         for each in proposed
     ]
+
+
+def _linked(visit: Visit) -> Iterator[Candidate]:
+    """What a page links to, with its priority."""
+    url, priority, depth = visit.candidate.url, visit.candidate.priority, visit.candidate.depth + 1
+    for link in visit.open_links():
+        yield Candidate(link.target, priority, url, link.anchor, depth=depth)
 
 
 def _unfollowed(visit: Visit) -> list[Skip]:

@@ -173,6 +173,26 @@ def test_a_running_crawl_indexes_some_pages_at_a_time_and_nothing_twice(tmp_path
     assert found == [(0, 7), (2, 5), (4, 3), (6, 1), (7, 0)]
 
 
+def test_a_running_refresh_indexes_some_changed_pages_at_a_time(tmp_path, monkeypatch):
+    with collection_in(tmp_path) as collection:
+        for number in range(6):
+            collection.record(visit(url(number), page=page_of(url(number), title="Tarantula")))
+    monkeypatch.setattr("lycosa.collection.collection._MAX_INDEXED_AT_ONCE", 2)
+    clock, found = SimulatedClock(1.7e9), []
+    with collection_in(tmp_path, index_later=True, clock=clock) as collection:
+        for number in range(5):
+            collection.record(visit(url(number), page=page_of(url(number), title="Huntsman")))
+        collection.record(visit(url(6)))
+        for _ in range(4):
+            asyncio.run(clock.sleep_until(clock.now() + 61))
+            collection.checkpoint()
+            with collection_in(tmp_path, writable=False) as reader:
+                words = ("tarantula", "huntsman", "")
+                found.append([len(reader.search.search(word, limit=99)) for word in words])
+                assert reader.pages_not_indexed() == found[-1][0] - 1
+    assert found == [[5, 1, 7], [3, 3, 7], [1, 5, 7], [1, 5, 7]]
+
+
 def test_a_page_that_waits_to_be_indexed_anew_is_found_by_its_new_words_only(tmp_path, few):
     with collection_in(tmp_path) as collection:
         collection.record(visit(HOME, page=page_of(HOME, title="Tarantula")))

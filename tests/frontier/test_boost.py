@@ -58,6 +58,19 @@ def test_a_boosted_link_precedes_samples_and_better_links(
 
 
 @pytest.mark.parametrize("make", [in_memory, durable, spilling])
+@pytest.mark.parametrize("boosted", [["bees.example"], []])
+def test_boosted_links_of_one_priority_keep_the_order_in_which_they_came_to_it(
+    make: Callable[[Strategy], MemoryFrontier], boosted: list[str]
+) -> None:
+    first, second, last = (Url(f"{BEES}{page}") for page in ("first", "second", "last"))
+    frontier = make(BestFirst())
+    frontier.put([Candidate(last, 0.5), Candidate(first, 1.0), Candidate(second, 1.0)])
+    frontier.put([Candidate(last, 1.0)])
+    frontier.boost(boosted)
+    assert [url for url, _ in taken(frontier)] == [first, second, last]
+
+
+@pytest.mark.parametrize("make", [in_memory, durable, spilling])
 def test_urls_of_a_pattern_come_first_or_never(make: Callable[[Strategy], MemoryFrontier]) -> None:
     frontier, ads = make(BestFirst()), [Url(f"{SHIPS}ads/{number}?q=[{number}]") for number in range(3)]
     frontier.put(
@@ -84,6 +97,25 @@ def test_what_is_in_flight_when_it_is_boosted_is_before_all_others_when_it_retur
     frontier.boost(["bees.example"])
     frontier.postpone(in_flight)
     assert taken(frontier) == [(BEES, 0.1), (SHIPS, 0.97)]
+
+
+@pytest.mark.parametrize("make", [in_memory, durable, spilling])
+@pytest.mark.parametrize("is_requested", [True, False])
+def test_what_is_in_flight_when_it_is_blocked_is_not_tried_again(
+    make: Callable[[Strategy], MemoryFrontier], is_requested: bool
+) -> None:
+    frontier = make(BestFirst())
+    frontier.put([Candidate(BEES, 0.9), Candidate(SHIPS, 0.8), Candidate(SAMPLE, 0.7)])
+    for_later = [frontier.take(0.0), frontier.take(0.0)]
+    assert [skip.candidate.url for skip in frontier.block(("bees.example",))] == [BEES]
+    for candidate in for_later:
+        assert candidate is not None
+        frontier.requeue(candidate) if is_requested else frontier.postpone(candidate)
+    assert (len(frontier), frontier.is_settled(BEES)) == (2, True)
+    assert taken(frontier) == [(SHIPS, 0.8), (SAMPLE, 0.7)]
+    if isinstance(frontier, DurableFrontier):
+        frontier.save()
+        assert best_waiting(frontier._connection) == []
 
 
 def test_priorities_are_merged_without_the_boost() -> None:

@@ -62,6 +62,17 @@ def test_a_term_is_made_into_a_string_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(asked) == len(set(asked)) == len(common)
 
 
+def test_going_over_the_terms_of_a_page_does_not_make_a_dictionary_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a model of a plug-in does, with each page of a sample."""
+    page = page_of_text(Url("text:"), "", " ".join(GOOD))
+    counted, expected = CommonTerms().terms(page.words, PageCounts.of(page)), dict(page.terms)
+    made: list[dict[str, int]] = []
+    plain = type(counted).plain.fget
+    monkeypatch.setattr(type(counted), "plain", property(lambda terms: made.append(plain(terms)) or made[-1]))
+    assert dict(counted.items()) == {word: counted[word] for word in counted} == expected
+    assert (counted.get("zebra"), "zebra" in counted, len(made)) == (None, False, 1)
+
+
 @pytest.mark.slow
 @settings(deadline=None)
 @given(texts=st.lists(WORDS, max_size=8))

@@ -14,12 +14,13 @@ from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.live import LiveCrawl, LiveRun, require_contact
 from lycosa.run.options import CommandSettings
 from lycosa.run.session import Session
+from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import RecipeError, UsageError
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Url, Visit
 from sessions import crawl, opened, visited, web_of
 from web.simulated import Reply
-from worlds import TOPICAL, TOPICAL_SEED, TWO_SITES
+from worlds import TOPICAL, TOPICAL_SEED, TWO_SITES, html
 
 ONE, TWO = Url("http://one.example/"), Url("http://two.test/")
 PUBLIC = "http://bees.org/"
@@ -211,6 +212,28 @@ def test_a_run_that_ends_by_an_exception_says_so(bees: Path, error: type[BaseExc
     assert last_run(bees) == (DEFAULT_STRATEGY, reason)
     assert len(pages(bees)) == 3
     assert len(crawl(bees, TOPICAL, 5)) == 2, "the next run goes on"
+
+
+@pytest.mark.parametrize("method", ["learn", "propose"])
+def test_a_strategy_that_raises_loses_no_link(bees: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    moved = Url("http://bees.example/moved")
+    world = {**TOPICAL, TOPICAL_SEED: html("Start", "A few places.", [moved]), moved: Reply(301, {"Location": "/0"})}
+    working, events = getattr(BestFirst, method), 0
+
+    def failing(strategy: BestFirst, event: Visit) -> object:
+        nonlocal events
+        events += 1
+        if events % 2:
+            raise UserError
+        return working(strategy, event)
+
+    monkeypatch.setattr(BestFirst, method, failing)
+    for _ in range(4):
+        with pytest.raises(UserError):
+            crawl(bees, world, 9, strategy="best-first")
+    found = {url for (url,) in rows(bees, "SELECT target FROM links")}
+    assert len(pages(bees)) > 4
+    assert waiting(bees).keys() == found - set(pages(bees)) - {moved}
 
 
 @pytest.mark.slow

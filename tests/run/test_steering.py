@@ -1,5 +1,7 @@
 """What a user tells a crawl on its way, kept in a file: noted, read back, undone."""
 
+import signal
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +28,8 @@ from lycosa.run.steering import (
 from lycosa.run.topic import LABELS_FILE, read_labels
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Candidate, SkipReason, Url
+from lycosa.vocabulary.urls import secure_key_of
+from processes import Process, with_files_no_larger_than
 from sessions import crawl, opened
 from worlds import TOPICAL, TOPICAL_SEED, html
 
@@ -237,6 +241,25 @@ def test_a_drop_is_for_what_waits_and_not_for_what_is_found_later(tmp_path: Path
     assert (read_dropped(folder), rows(folder, DROPPED)) == (frozenset(), [])
 
 
+ALONE = Url("http://alone.example/")  # no page links to it
+
+
+@pytest.mark.parametrize("undone", ["block", "drop"])
+@pytest.mark.parametrize("name", [A, ALONE])
+def test_a_boosted_url_that_no_page_links_to_still_waits_after_an_undo(
+    tmp_path: Path, undone: Literal["block", "drop"], name: str
+) -> None:
+    folder = collection(tmp_path / "c", [FRONT])
+    crawl(folder, TWO_HOSTS, 1)
+    steering.boost(folder, ALONE)
+    for request in (CrawlRequest(undone, what=name), CrawlRequest("undo")):
+        execute_command(folder, request, notify=lambda line: None)
+    with opened(folder):
+        pass
+    assert waiting(folder).keys() == {A, B, ALONE}
+    assert crawl(folder, TWO_HOSTS, 9)[0] == ALONE
+
+
 @pytest.mark.parametrize("command", ["block", "drop"])
 def test_a_seed_without_an_answer_is_not_tried_again_once_it_is_blocked_or_dropped(
     tmp_path: Path, command: Literal["block", "drop"]
@@ -272,6 +295,24 @@ def test_a_kill_between_the_two_files_leaves_what_was_dropped_before(
         steering.undo(tmp_path)
     assert str(steering.undo(tmp_path)) == "drop b.example"
     assert len(read_dropped(tmp_path)) == 2
+
+
+def test_a_kill_within_a_line_leaves_what_was_dropped_before(tmp_path: Path) -> None:
+    steering.drop(tmp_path, "a.example", [A])
+    urls = [Url(f"{B}{number}") for number in range(99)]
+    lines = [f"{secure_key_of(url)}\n" for url in (A, *urls)]
+    cut = next(number for number, line in enumerate(lines) if number > 9 and line.startswith("-"))
+    size = len("".join(lines[:cut]) + "-")  # of the file when the process is killed
+    process = Process(
+        "import signal, sys; from pathlib import Path; from lycosa.run import steering\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_DFL); steering.drop(Path(sys.argv[1]), 'b.example', sys.argv[2:])",
+        *(tmp_path, *urls),
+        before=partial(with_files_no_larger_than, size),
+    )
+    process.communicate(60)
+    assert process.wait(60) == -signal.SIGXFSZ
+    assert read_dropped(tmp_path) == {secure_key_of(A)}
+    assert (str(steering.undo(tmp_path)), read_dropped(tmp_path)) == ("drop b.example", {secure_key_of(A)})
 
 
 def test_as_many_urls_are_dropped_as_can_be_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,19 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from shutil import copytree, ignore_patterns
 
 import pytest
 
-from crawling import collection, pages, rows, skipped, waiting
+from crawling import collection, copied, listing, pages, rows, skipped, waiting
 from lycosa.recipe import Budget, load_recipe
 from lycosa.run import waiting_crawl
+from lycosa.run.control import CrawlReply, CrawlRequest, ask
 from lycosa.run.options import CommandSettings
+from lycosa.run.topic import read_labels
+from lycosa.run.topic_training import LearntLabels
 from lycosa.run.waiting_crawl import MAX_MINUTES, WaitingCrawl, waiting_crawl_recipe
+from lycosa.vocabulary.records import Url
 from sessions import crawl, opened, web_of
 from worlds import TOPICAL, TOPICAL_SEED
 
@@ -59,6 +64,34 @@ def test_the_crawl_goes_on_afterwards_to_the_end(folder):
     crawl(folder, TOPICAL, None, strategy="best-first")
     assert set(pages(folder)) == set(TOPICAL)
     assert not skipped(folder)
+
+
+@pytest.mark.slow
+def test_links_of_pages_fetched_before_a_label_wait_after_a_kill(tmp_path):
+    folder = collection(tmp_path / "c", [TOPICAL_SEED], topic='examples = "good.txt"')
+    listing(folder / "good.txt", ["honey bees in their hive", "a hive of bees and its honey"])
+    crawl(folder, TOPICAL, 3, strategy="hunter")
+    waited, label = waiting(folder), CrawlRequest("label", labels={Url(pages(folder)[1]): False})
+
+    async def killed_after_a_label(session) -> CrawlReply:
+        async with InMemory(session, CommandSettings()) as visits:
+            for _ in range(3):
+                await anext(visits)
+            reply = await asyncio.to_thread(ask, folder, label)
+            session.collection.archive.sync()
+            copytree(folder, tmp_path / "killed", ignore=ignore_patterns("*.sock"))
+        return reply
+
+    with opened(folder, stop=Budget(requests=30)) as session:
+        reply = asyncio.run(killed_after_a_label(session))
+    killed = copied(tmp_path / "killed", tmp_path / "opened again")
+    with opened(killed):
+        pass
+    assert (reply.error, reply.learnt, read_labels(killed)) == ("", LearntLabels(None, 0), label.labels)
+    visited = set(pages(killed))
+    links = {link for (link,) in rows(killed, "SELECT target FROM links")}
+    assert len(visited) == 6
+    assert waiting(killed).keys() == links - visited > waited.keys() - visited
 
 
 def test_it_goes_as_the_run_before(folder):

@@ -98,6 +98,13 @@ def test_urls_of_a_pattern_are_blocked(copied):
     assert escape(f"{ads[:-1]}*") in browser.get("/c/bees/frontier").text
 
 
+@pytest.mark.parametrize("action", ["block", "boost", "drop"])
+@pytest.mark.parametrize("what", ["", "http://", "http://text.example/" + "a" * 2_000, "*://*/" + "a" * 2_000 + "*"])
+def test_a_name_that_is_none_or_too_long_is_refused_and_not_cut(copied, action, what):
+    answer = Browser(copied).post("/c/bees/steer", {"action": action, "what": what})
+    assert (answer.status_code, read_steering(copied / "bees")) == (400, steering.Steering())
+
+
 @pytest.mark.parametrize("action", ["block", "drop"])
 def test_what_is_blocked_or_dropped_waits_no_longer_and_an_undo_brings_it_back_as_the_screen_says(copied, action):
     browser, before = Browser(copied), waiting(copied / "bees")

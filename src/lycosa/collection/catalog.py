@@ -291,7 +291,14 @@ class Catalog(Queries):
         """Marks a page as outdated in the search index."""
         self._unwritten["stale"].append((url,))
 
-    def clear_stale(self) -> None:
+    def clear_stale(self, numbers: Iterable[int]) -> None:
+        """Marks pages, given by their numbers, as up to date in the search index."""
+        with self._errors():
+            self._flush()
+            rows = ((number,) for number in numbers)
+            self.connection.executemany("DELETE FROM stale WHERE page = ?", rows)
+
+    def clear_all_stale(self) -> None:
         """Marks all pages as up to date in the search index."""
         self._flush()
         self._execute("DELETE FROM stale")

@@ -358,18 +358,26 @@ class Collection:
         self._added.clear()
         self._indexed_up_to = self.catalog.last_number()
         self.catalog.put_state("indexed_up_to", self._indexed_up_to)
-        self.catalog.clear_stale()
+        self.catalog.clear_all_stale()
         self.catalog.commit(self.catalog.position())
 
     def _index_some(self, limit: int) -> None:
-        """Makes the first committed pages that are not in the index searchable, at most `limit`."""
+        """Makes committed pages searchable that are missing in the index, in order, then those that are outdated there;
+        at most `limit` in all."""
+        indexed: list[int] = []
         for page in self.catalog.pages(after=self._indexed_up_to, limit=limit):
             self._reindex(page)
-            self._texts.pop(page.number, None)
+            indexed.append(page.number)
             self._indexed_up_to = page.number
+        for page in self.catalog.stale_pages(limit=limit - len(indexed)):
+            self._reindex(page)
+            indexed.append(page.number)
+        for number in indexed:
+            self._texts.pop(number, None)
         self.search.commit()
         self._index_committed_at = self._clock.now()
         self.catalog.put_state("indexed_up_to", self._indexed_up_to)
+        self.catalog.clear_stale(indexed)
         self.catalog.commit(self.catalog.position())
 
     def _drop_texts(self) -> None:

@@ -310,10 +310,10 @@ class Queries:
         )
         return dict(self._rows(tuple[Number, float], sql))
 
-    def stale_pages(self) -> Iterator[PageRow]:
+    def stale_pages(self, *, limit: int | None = None) -> Iterator[PageRow]:
         """Pages that have changed, vanished or returned since the search index was last committed."""
-        sql = f"SELECT {read_page.columns} FROM pages WHERE number IN (SELECT page FROM stale)"
-        return self._records(read_page, sql)
+        sql = f"SELECT {read_page.columns} FROM pages WHERE number IN (SELECT page FROM stale) LIMIT ?"
+        return self._records(read_page, sql, -1 if limit is None else limit)
 
     def latest_changes(self, limit: int = 10) -> list[ChangeRow]:
         """Pages found changed, vanished or returned, the latest first."""

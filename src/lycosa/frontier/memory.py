@@ -100,7 +100,7 @@ class MemoryFrontier:
 
     def block(self, names: tuple[str, ...], dropped: frozenset[int] = frozenset()) -> list[Skip]:
         """Blocks these hosts with their subdomains, these URLs, and those that match these patterns, and no others;
-        returns what waited there.
+        returns what waited there, and what is in flight, which is not tried again.
 
         dropped: keys (`secure_key_of`) of further URLs that may not wait.
         """
@@ -114,7 +114,8 @@ class MemoryFrontier:
             self._refused.add(hash(entry.url))
         if skips:
             self._drop_outdated()
-        return skips
+        in_flight = self._in_flight.values()
+        return skips + [Skip(self._candidate_of(each), *why) for each in in_flight if (why := blocked_by(each.url))]
 
     def boost(self, names: Iterable[str]) -> None:
         """Ranks these URLs, those of these hosts and their subdomains, and those that match these patterns above all
@@ -131,7 +132,7 @@ class MemoryFrontier:
             for entry in (*self._entries(), *self._in_flight.values())
             if (entry.url in previous) != (entry.url in self._boosted)
         ]
-        for entry in changed:
+        for entry in sorted(changed, key=lambda entry: entry.order):  # equals keep their order
             self._replace_entry(entry, self._candidate_of(entry))
         self._spill()
 
@@ -300,12 +301,25 @@ class MemoryFrontier:
 
     def requeue(self, candidate: Candidate) -> None:
         self._remove(candidate.url)
-        self._enqueue(candidate)
+        if not self._refuse_if_blocked(candidate.url):
+            self._enqueue(candidate)
 
     def postpone(self, candidate: Candidate) -> None:
         entry = self._end_flight(candidate.url)
-        if entry is not None:
+        if entry is None:
+            return
+        if self._refuse_if_blocked(entry.url):
+            self._delete_candidate(entry)
+        else:
             self._queue(entry)
+
+    def _refuse_if_blocked(self, url: Url) -> bool:
+        """Refuses a URL that was in flight if it was blocked meanwhile; returns whether it was."""
+        if self._admission.blocked_by(url) is None:
+            return False
+        self._refused.add(hash(url))
+        self._admission.discount(url)
+        return True
 
     def _remove(self, url: Url) -> None:
         """Removes a URL that is in flight or waiting."""

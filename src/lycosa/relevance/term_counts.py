@@ -1,6 +1,6 @@
 """The term counts of pages as arrays, computed once, so that training and re-scoring are fast."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -144,8 +144,21 @@ class _CodedTerms(CountedTerms):
     def words(self) -> list[str]:
         return [self._strings[code] for code in self.codes.tolist()]
 
+    def __getitem__(self, word: str) -> int:
+        (code,) = codes_of([word])
+        index = int(self.codes.searchsorted(code))
+        if index == len(self.codes) or self.codes[index] != code:
+            raise KeyError(word)
+        return int(self.counts[index])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
     def __len__(self) -> int:
         return len(self.codes)
+
+    def items(self) -> ItemsView[str, int]:
+        return self.plain.items()
 
 
 def as_counted_terms(terms: Terms) -> CountedTerms:

@@ -151,10 +151,10 @@ class CrawlControl:
                 steering.label(
                     session.folder, {steering.checked_url(url): good for url, good in request.labels.items()}
                 )
-                reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
+                reply = CrawlReply(learnt=self._learn("pages were labelled"))
             case "learn":
                 require_learning(session.folder, session.recipe)
-                reply = CrawlReply(learnt=self._trainer.learn_labels("pages were labelled"))
+                reply = CrawlReply(learnt=self._learn("pages were labelled"))
             case "pause":
                 status.pause()
             case "resume":
@@ -175,7 +175,7 @@ class CrawlControl:
                 command = steering.undo(session.folder)
                 if command is None:
                     raise UsageError("there is nothing to undo")
-                learnt = self._trainer.learn_labels("labels were taken back") if command.action == "label" else None
+                learnt = self._learn("labels were taken back") if command.action == "label" else None
                 reply = CrawlReply(undone=str(command), learnt=learnt)
             case "status":
                 return CrawlReply(status=self._status())  # asked every second by open screens; it changes nothing
@@ -184,6 +184,10 @@ class CrawlControl:
             session.checkpoint()
         status.woken.set()
         return reply
+
+    def _learn(self, reason: str) -> LearntLabels:
+        """Trains with the labels; where nothing may be saved, which is part of it, the next crawl does."""
+        return self._trainer.learn_labels(reason) if self._may_save else LearntLabels(None, 0)
 
     def _status(self) -> JsonValue:
         session, status = self._session, self._session.status

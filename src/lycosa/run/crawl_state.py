@@ -417,8 +417,10 @@ class CrawlState:
             return "no"
         return "by scores" if due == _BY_SCORES else "from history"
 
-    def queue_unanswered(self) -> None:
-        """Queues again what got no answer in earlier runs, after a re-ranking has emptied the frontier."""
+    def queue_again(self) -> None:
+        """Queues again what no visit leads to, after a re-ranking has emptied the frontier: the URLs that the user has
+        boosted, and those that got no answer in earlier runs."""
+        self._queue_boosted(self._steering.boosted)
         self._unanswered.queue_first()
 
     def mark_reranked(self) -> None:
@@ -441,8 +443,11 @@ class CrawlState:
             self.request_reranking()
         self._journal.record_skips(self.frontier.block(steering.blocked, read_dropped(self._folder)))
         self.frontier.boost(steering.boosted)
-        added = (name for name in steering.boosted if name not in before.boosted)
-        urls = (Url(name) for name in added if host_url_or_pattern(name) == "URL")
+        self._queue_boosted(name for name in steering.boosted if name not in before.boosted)
+
+    def _queue_boosted(self, names: Iterable[str]) -> None:
+        """Queues those of these names that are URLs, unless they are known."""
+        urls = (Url(name) for name in names if host_url_or_pattern(name) == "URL")
         new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
         self._journal.record_skips(self.loop.put(new))
 

@@ -99,7 +99,7 @@ class Reranker:
             catalog.put_state(SITE_SKIPS_KEY, 0)  # counted again
         strategy = state.strategy_factory.make(state.settings)
         state.loop.rerank_from_history(strategy, state.seeds, visits, from_sitemaps=state.from_sitemaps)
-        state.queue_unanswered()
+        state.queue_again()
 
     def _archived_visits(self) -> Iterator[Visit]:
         """The visits of the archive, with their pages. Meanwhile, the frontier is written and progress is reported."""

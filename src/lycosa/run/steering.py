@@ -96,13 +96,11 @@ def boost(folder: Path, name: str) -> SteeringCommand:
 
 def drop(folder: Path, name: str, urls: Collection[Url]) -> SteeringCommand:
     """Records that these URLs, which wait and which a host, a URL or a pattern names, are not to be fetched."""
-    lines_before = len(_dropped_lines(folder))
-    if lines_before + len(urls) > MAX_DROPPED:
+    lines = _dropped_lines(folder)
+    if len(lines) + len(urls) > MAX_DROPPED:
         raise UsageError(f"{len(urls)} URLs wait there, and at most {MAX_DROPPED} may be dropped; block {name} instead")
-    command = _add(folder, SteeringCommand("drop", checked_argument(name), lines_before, len(urls)))
-    path = folder / DROPPED_FILE
-    with disk_errors(path):
-        append_lines(path, "".join(f"{secure_key_of(url)}\n" for url in urls))
+    command = _add(folder, SteeringCommand("drop", checked_argument(name), len(lines), len(urls)))
+    _write_dropped(folder, lines + [str(secure_key_of(url)) for url in urls])
     return command
 
 
@@ -289,8 +287,14 @@ def _dropped_lines(folder: Path) -> list[str]:
 def _restore_dropped(folder: Path, command: SteeringCommand) -> None:
     """Removes the keys of the URLs that a command dropped, as far as they are there."""
     assert command.lines_before is not None and command.dropped is not None
-    path, lines = folder / DROPPED_FILE, _dropped_lines(folder)
+    lines = _dropped_lines(folder)
     remaining = lines[: command.lines_before] + lines[command.lines_before + command.dropped :]
     if remaining != lines:
-        with disk_errors(path), atomic_write(path) as file:
-            file.write("".join(f"{line}\n" for line in remaining).encode())
+        _write_dropped(folder, remaining)
+
+
+def _write_dropped(folder: Path, lines: Iterable[str]) -> None:
+    """Replaces the file: a kill while megabytes are appended could leave a part of a line, even no number."""
+    path = folder / DROPPED_FILE
+    with disk_errors(path), atomic_write(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())

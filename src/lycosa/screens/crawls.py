@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from lycosa.run.control import CrawlRequest, ask, execute_command
 from lycosa.run.refresh import require_pages
+from lycosa.run.steering import checked_argument
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible, whole_number
@@ -181,5 +182,7 @@ def steer_urls(folder: Path, action: str, name: str) -> None:
     require_trust(folder)
     if action not in _URL_COMMANDS:
         raise UsageError("unknown action; use block, boost, drop or undo")
-    request = replace(_URL_COMMANDS[action], what=name.strip()[:2_000])
+    request = _URL_COMMANDS[action]
+    if action != "undo":
+        request = replace(request, what=checked_argument(name.strip()))
     execute_command(folder, request, notify=lambda line: None)

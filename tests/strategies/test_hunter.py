@@ -271,13 +271,29 @@ def test_a_page_of_very_many_links_proposes_them_all() -> None:
 @pytest.mark.slow
 def test_the_table_is_bounded_and_goes_on_where_it_was_left() -> None:
     first, second = hunter(judge=lambda: Words(more=1.0)), hunter(judge=lambda: Words(more=1.0))
-    for number in range(40):
-        page = visit(str(number), [f"{number}-{link}" for link in range(500)], relevance=number % 7 / 7)
-        assert len(proposed(first, page)) >= 500
+    last = MAX_ROWS // MAX_LINKS_PER_PAGE + 10
+    for number in range(last + 1):
+        page = visit(str(number), [f"{number}-{link}" for link in range(MAX_LINKS_PER_PAGE)], relevance=number % 7 / 7)
+        assert len(proposed(first, page)) >= MAX_LINKS_PER_PAGE
     assert len(first._table) <= MAX_ROWS
     second.restore(first.state())
-    page = visit("39-3", ["38-7", "z"], relevance=0.9)
+    page = visit(f"{last}-3", [f"{last - 1}-7", "z"], relevance=0.9)
     assert proposed(second, page) == proposed(first, page)
+
+
+def test_a_link_takes_little_memory_in_the_table() -> None:
+    table = hunter()._table
+    arrays = [getattr(table, name) for name in table._ROW_ARRAYS]
+    assert sum(array.nbytes / array.shape[-1] for array in arrays) <= 110
+
+
+@pytest.mark.slow
+def test_a_link_seen_again_after_a_thousand_pages_is_known() -> None:
+    strategy = hunter()
+    proposed(strategy, visit("first", ["a"]))
+    for number in range(1_000):
+        proposed(strategy, visit(str(number), [f"{number}-{link}" for link in range(30)]))
+    assert strategy._table.knows(url_of("a"))
 
 
 def test_every_part_of_a_priority_is_explained() -> None:

@@ -50,7 +50,7 @@ FEATURES = (
 ALIVE = "alive"  # change of the log odds for the probability that the link is dead (`_dead_link_adjustment`)
 _PART_NAMES = (*FEATURES, ALIVE)  # terms of the log odds, as `because` lists them
 _PAGE, _ANCHOR, _NEIGHBOURS, _LED_TO, _HOST, _MEANING = 0, 1, 2, slice(3, 5), 5, slice(6, 8)  # columns of features
-MAX_ROWS = 12_000  # latest links that are scored again as pages arrive; others keep their priority
+MAX_ROWS = 36_000  # latest links that are scored again as pages arrive; others keep their priority
 MAX_VISITED = 50_000  # latest pages whose relevance is remembered, for further links to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
 # For hosts, for folders and patterns of URLs, and for words without a vector; bucket 0 is for none.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.relevance import LinearModel, background, train_from_positives
-from lycosa.relevance.positive_unlabelled import _Documents, _gap, _share_on_topic, _solve
+from lycosa.relevance.positive_unlabelled import _Documents, _gap, _quantile, _share_on_topic, _solve
 from lycosa.relevance.svm import MAX_TERMS
 from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CountedTerms, PageCounts
 from lycosa.vocabulary.errors import RecipeError
@@ -129,6 +129,12 @@ def test_left_out_scores_are_those_of_machines_trained_without_the_page(good: in
             assert whole.leave_one_out[left_out] == pytest.approx(kernel[left_out, others] @ part.multipliers)
 
 
+@given(st.lists(st.floats(-100.0, 100.0), min_size=1, max_size=20), st.floats(0.0, 1.0))
+def test_quantiles_are_those_of_numpy(scores: list[float], share: float) -> None:
+    found = _quantile(np.sort(scores), share)
+    assert found == pytest.approx(float(np.quantile(scores, share)), rel=1e-9, abs=1e-9)
+
+
 def test_two_groups_are_told_from_one() -> None:
     random = np.random.default_rng(1)
     one, other = random.normal(0.0, 0.1, 80), random.normal(1.0, 0.1, 20)
@@ -141,13 +147,13 @@ def test_two_groups_are_told_from_one() -> None:
 
 def test_the_estimated_share_on_the_topic_rises_with_the_pages_that_are_like_the_good_ones() -> None:
     random = np.random.default_rng(1)
-    good, others = random.normal(1.0, 0.3, 5), random.normal(0.0, 0.3, 200)
+    good, others = np.sort(random.normal(1.0, 0.3, 5)), random.normal(0.0, 0.3, 200)
     shares = []
     for alike in (0, 20, 60, 120):
         others[:alike] = random.normal(1.1, 0.4, alike)
-        shares.append(_share_on_topic(good, others, 1_000))
+        shares.append(_share_on_topic(good, np.sort(others), 1_000))
     assert all(less < more for less, more in pairwise(shares))
-    none_alike = random.normal(0.0, 0.3, 200)
+    none_alike = np.sort(random.normal(0.0, 0.3, 200))
     by_length = [_share_on_topic(good, none_alike, pages) for pages in (200, 1_000, 10_000)]
     assert all(more > less for more, less in pairwise(by_length)), "the longer the crawl, the less the prior counts"
     assert 0.0 < by_length[-1] < 0.05

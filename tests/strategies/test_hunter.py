@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lycosa.reading import page_of_html
@@ -24,7 +24,7 @@ from lycosa.strategies.hunter import (
     _WordIdCache,
 )
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.text import codes_of
 
 
@@ -194,14 +194,18 @@ def test_words_of_rows_are_restored_as_they_were(rows: list[tuple[int, int, int]
         row[:in_anchor] = 1 + step * np.arange(in_anchor)
         row[6 : 6 + around] = _word_id_count() - 1 - step * np.arange(around)
     if rows:
-        assert np.array_equal(_unpacked_words(_packed_words(words)), words)
+        assert np.array_equal(_unpacked_words(_packed_words(words.T)), words.T)
+
+
+def codes_of_words(page: Page, links: Sequence[Link]) -> list[list[int]]:
+    """The codes of the words of anchor and context of each link, padded with 0."""
+    return _word_codes(page, links).reshape(len(links), -1).tolist() if links else []
 
 
 def words_of_links(html: str) -> list[list[int]]:
     """The codes of the words of each link of a page."""
     page = page_of_html(url_of("x"), html)
-    rows = _word_codes(page, page.links).reshape(len(page.links), -1).tolist() if page.links else []
-    return [[word for word in row if word] for row in rows]
+    return [[word for word in row if word] for row in codes_of_words(page, page.links)]
 
 
 def test_a_link_has_the_words_of_its_anchor_and_the_whole_words_around_it() -> None:
@@ -230,8 +234,8 @@ PAGE_TEXTS = st.lists(
 @given(PAGE_TEXTS)
 def test_a_link_of_many_has_the_words_that_it_has_alone(html: str) -> None:
     page = page_of_html(url_of("x"), html)
-    alone = [word for link in page.links for word in _word_codes(page, [link]).tolist()]
-    assert (_word_codes(page, page.links).tolist() if page.links else []) == alone
+    assume(page.links)
+    assert codes_of_words(page, page.links) == [row for link in page.links for row in codes_of_words(page, [link])]
 
 
 @pytest.mark.slow
@@ -247,7 +251,7 @@ def test_the_words_around_a_link_are_those_that_begin_near_it(html: str) -> None
             for code, offset in zip(codes, offsets, strict=True)
             if max(start - _CONTEXT_CHARACTERS, text_at) <= offset < start or end <= offset < end + _CONTEXT_CHARACTERS
         ]
-        row = _word_codes(page, [link]).tolist()
+        (row,) = codes_of_words(page, [link])
         assert row[_MAX_ANCHOR_WORDS:] == (near + [0] * _MAX_CONTEXT_WORDS)[:_MAX_CONTEXT_WORDS]
 
 
@@ -267,13 +271,29 @@ def test_a_page_of_very_many_links_proposes_them_all() -> None:
 @pytest.mark.slow
 def test_the_table_is_bounded_and_goes_on_where_it_was_left() -> None:
     first, second = hunter(judge=lambda: Words(more=1.0)), hunter(judge=lambda: Words(more=1.0))
-    for number in range(40):
-        page = visit(str(number), [f"{number}-{link}" for link in range(500)], relevance=number % 7 / 7)
-        assert len(proposed(first, page)) >= 500
+    last = MAX_ROWS // MAX_LINKS_PER_PAGE + 10
+    for number in range(last + 1):
+        page = visit(str(number), [f"{number}-{link}" for link in range(MAX_LINKS_PER_PAGE)], relevance=number % 7 / 7)
+        assert len(proposed(first, page)) >= MAX_LINKS_PER_PAGE
     assert len(first._table) <= MAX_ROWS
     second.restore(first.state())
-    page = visit("39-3", ["38-7", "z"], relevance=0.9)
+    page = visit(f"{last}-3", [f"{last - 1}-7", "z"], relevance=0.9)
     assert proposed(second, page) == proposed(first, page)
+
+
+def test_a_link_takes_little_memory_in_the_table() -> None:
+    table = hunter()._table
+    arrays = [getattr(table, name) for name in table._ROW_ARRAYS]
+    assert sum(array.nbytes / array.shape[-1] for array in arrays) <= 110
+
+
+@pytest.mark.slow
+def test_a_link_seen_again_after_a_thousand_pages_is_known() -> None:
+    strategy = hunter()
+    proposed(strategy, visit("first", ["a"]))
+    for number in range(1_000):
+        proposed(strategy, visit(str(number), [f"{number}-{link}" for link in range(30)]))
+    assert strategy._table.knows(url_of("a"))
 
 
 def test_every_part_of_a_priority_is_explained() -> None:

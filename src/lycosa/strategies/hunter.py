@@ -34,6 +34,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Hashes = NDArray[np.uint16]
 WordIds = NDArray[np.uint32]
+RowNumbers = NDArray[np.int32]
+RowFloats = NDArray[np.float32]
 
 FEATURES = (
     "page",  # mean logit of the relevance of the pages that link here
@@ -48,16 +50,18 @@ FEATURES = (
 ALIVE = "alive"  # change of the log odds for the probability that the link is dead (`_dead_link_adjustment`)
 _PART_NAMES = (*FEATURES, ALIVE)  # terms of the log odds, as `because` lists them
 _PAGE, _ANCHOR, _NEIGHBOURS, _LED_TO, _HOST, _MEANING = 0, 1, 2, slice(3, 5), 5, slice(6, 8)  # columns of features
-MAX_ROWS = 12_000  # latest links that are scored again as pages arrive; others keep their priority
+MAX_ROWS = 36_000  # latest links that are scored again as pages arrive; others keep their priority
 MAX_VISITED = 50_000  # latest pages whose relevance is remembered, for further links to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
 # For hosts, for folders and patterns of URLs, and for words without a vector; bucket 0 is for none.
 HASH_BUCKETS = 1 << 16
 _MAX_ANCHOR_WORDS, _MAX_CONTEXT_WORDS = 6, 16  # of a link, that count
-_WORD_GROUP_STARTS = (0, _MAX_ANCHOR_WORDS)  # first columns of the anchor and of the context in a row of words
-_ANCHOR_POSITIONS, _CONTEXT_POSITIONS = np.arange(_MAX_ANCHOR_WORDS), np.arange(_MAX_CONTEXT_WORDS)
+_LINK_WORDS = _MAX_ANCHOR_WORDS + _MAX_CONTEXT_WORDS
 _CODE_BYTES = 8  # of the code of a word, its 64-bit hash
 _MAX_ANCHOR_BYTES, _MAX_CONTEXT_BYTES = _CODE_BYTES * _MAX_ANCHOR_WORDS, _CODE_BYTES * _MAX_CONTEXT_WORDS
+# By which a sum over the words is divided: the square root of their number for the anchor.
+_ANCHOR_DIVISORS = np.sqrt(np.maximum(np.arange(_MAX_ANCHOR_WORDS + 1), 1.0))
+_CONTEXT_DIVISORS = np.maximum(np.arange(_MAX_CONTEXT_WORDS + 1), 1.0)
 _CONTEXT_CHARACTERS = 60  # on each side of an anchor
 _MAX_COUNTED_LINKS = 4  # links to a visited page whose words count; those of further ones would add little
 _MAX_DEAD_RERANKS = 10  # dead links of a pattern, after which one more changes logits by less than `_MIN_LOGIT_CHANGE`
@@ -370,14 +374,14 @@ class _LinkTable:
         self._word_id_cache = _WordIdCache()
         capacity = MAX_ROWS + MAX_LINKS_PER_PAGE
         self._count = 0  # of rows
-        self._slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
-        self._parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
-        # Ids of the words of each row: anchor, then context.
-        self._words: WordIds = np.zeros((capacity, _MAX_ANCHOR_WORDS + _MAX_CONTEXT_WORDS), np.uint32)
-        # What the features are computed from, per row, in the columns of `FEATURES`: logit of the page's relevance,
-        # highest weight of a word of the anchor, nearness to the topic of anchor and context; in the columns _LED_TO,
-        # the number by which the sum over the words is divided.
-        self._row_features: Floats = np.zeros((capacity, len(FEATURES)))
+        self._slots: RowNumbers = np.zeros(capacity, np.int32)  # where each row leads
+        self._parents: RowNumbers = np.zeros(capacity, np.int32)  # the page of each row; those of a page side by side
+        # Ids of the words of each row, in a column: anchor, then context. Numpy adds up many columns faster than rows.
+        self._words: WordIds = np.zeros((_LINK_WORDS, capacity), np.uint32)
+        # For the anchor and for the context of each row: the number of words, and how near they are to the topic.
+        self._word_counts = np.zeros((2, capacity), np.uint8)
+        self._nearness: RowFloats = np.zeros((2, capacity), np.float32)
+        self._anchor_weights: RowFloats = np.zeros(capacity, np.float32)  # highest weight of a word of each anchor
         self._logits: list[float] = []  # of the relevance of each parent
         self._parent_urls: list[Url] = []
         self._slot_of: dict[Url, int] = {}
@@ -395,8 +399,9 @@ class _LinkTable:
         self._pattern_fetches = np.zeros(HASH_BUCKETS)  # by folder or pattern of a URL: links that were followed
         self._pattern_dead = np.zeros(HASH_BUCKETS)  # by folder or pattern: those of them that were dead
         self._fetches, self._dead_fetches = 0, 0  # numbers of links that were followed, and of those that were dead
-        # By word id: weight by the judge, nearness to the topic times length of its vector, that length, and 1.
-        self._lexicon = _empty_lexicon()
+        self._word_weights: RowFloats = np.zeros(_word_id_count(), np.float32)  # by word id, by the judge
+        # By word id: nearness to the topic times length of its vector, and that length; None without word vectors.
+        self._word_nearness: tuple[RowFloats, RowFloats] | None = None
         self._word_ratios = np.zeros(_word_id_count(), np.float32)
         self._host_ratios = np.zeros(HASH_BUCKETS, np.float32)
 
@@ -405,26 +410,35 @@ class _LinkTable:
 
     def use_model(self, model: WordWeights | None) -> None:
         """Uses the word weights of another model from now on."""
-        self._lexicon = _empty_lexicon()
+        self._word_weights = np.zeros(_word_id_count(), np.float32)
+        self._word_nearness = None
         if model is not None:
             codes, weights = model.weights_by_code()
-            self._lexicon[_word_ids(codes), 0] = weights
+            self._word_weights[_word_ids(codes)] = weights
         if model is not None and (vector_scores := model.word_vector_scores()) is not None:
             nearness, lengths = vector_scores
-            self._lexicon[HASH_BUCKETS:, 1], self._lexicon[HASH_BUCKETS:, 2] = nearness * lengths, lengths
-        self._fill_all_word_columns()
+            self._word_nearness = _by_word_id(nearness * lengths), _by_word_id(lengths)
+        self._weigh_all_words()
 
-    def _fill_all_word_columns(self) -> None:
+    def _weigh_all_words(self) -> None:
         for start in range(0, self._count, MAX_LINKS_PER_PAGE):  # in parts, which bounds memory
-            self._fill_word_columns(slice(start, min(start + MAX_LINKS_PER_PAGE, self._count)))
+            self._weigh_words(slice(start, min(start + MAX_LINKS_PER_PAGE, self._count)))
 
-    def _fill_word_columns(self, rows: slice) -> None:
-        values = self._lexicon.take(self._words[rows], axis=0)
-        sums, features = np.add.reduceat(values, _WORD_GROUP_STARTS, axis=1), self._row_features[rows]
-        values[:, :_MAX_ANCHOR_WORDS, 0].max(axis=1, initial=0.0, out=features[:, _ANCHOR])
-        np.divide(sums[:, :, 1], np.maximum(sums[:, :, 2], 1e-9), out=features[:, _MEANING])
-        np.maximum(sums[:, :, 3], 1.0, out=features[:, _LED_TO])
-        np.sqrt(features[:, _LED_TO.start], out=features[:, _LED_TO.start])
+    def _weigh_words(self, rows: slice) -> None:
+        """Computes what depends on the words of rows and the model."""
+        weights = self._word_weights.take(self._words[:_MAX_ANCHOR_WORDS, rows])
+        np.maximum.reduce(weights, axis=0, initial=0.0, out=self._anchor_weights[rows])
+        if self._word_nearness is None:
+            self._nearness[:, rows] = 0.0
+            return
+        nearness, lengths = (_group_sums(each.take(self._words[:, rows])) for each in self._word_nearness)
+        np.divide(nearness, np.maximum(lengths, 1e-9), out=self._nearness[:, rows])
+
+    def _set_words(self, rows: slice, words: WordIds) -> None:
+        """Sets the words of rows: the ids of each, in a column."""
+        self._words[:, rows] = words
+        self._word_counts[:, rows] = _group_sums((words != 0).view(np.uint8))
+        self._weigh_words(rows)
 
     # ------------------------------------------------------------ updates
 
@@ -502,7 +516,6 @@ class _LinkTable:
     def rejudge(self, logits: Mapping[str, float]) -> None:
         for index, url in enumerate(self._parent_urls):
             self._logits[index] = logits.get(url, self._logits[index])
-        self._fill_page_column()
         for url, slot in self._slot_of.items():
             if url in logits and not np.isnan(self._outcomes[slot]):
                 self._outcomes[slot] = _logistic(logits[url])
@@ -510,9 +523,6 @@ class _LinkTable:
         self._visited.update((key, relevance) for key, relevance in relevances.items() if key in self._visited)
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
-
-    def _fill_page_column(self) -> None:
-        self._row_features[: self._count, _PAGE] = np.array(self._logits)[self._parents[: self._count]]
 
     def update_standings(self, standings: Mapping[str, float]) -> None:
         """Replaces the standings of pages, by URL."""
@@ -529,30 +539,31 @@ class _LinkTable:
             return rows, slice(first, first)
         page, url, depth, slot_of = visit.page, visit.candidate.url, visit.candidate.depth + 1, self._slot_of
         assert page is not None
+        slots = [slot_of.get(link.target, -1) for link in links]
         new: list[Url] = []
-        slots: list[int] = []
-        for link in links:
-            target = link.target
-            slot = slot_of.setdefault(target, first + len(new))
-            if slot == first + len(new):
-                new.append(target)
-                self._links.append((target, url, link.anchor, depth))
-            slots.append(slot)
+        if -1 in slots:
+            for index, slot in enumerate(slots):
+                if slot < 0:
+                    link = links[index]
+                    slots[index] = slot_of[link.target] = first + len(new)
+                    new.append(link.target)
+                    self._links.append((link.target, url, link.anchor, depth))
         if self._standing_evidence is not None:
             self._standing_evidence.add_parent(url, visit.standing)
             self._standing_evidence.add_links(new)
         if new:
             self._add_slots(slice(first, len(self._links)), new)
         self._slots[rows] = targets = np.array(slots, np.int64)
-        self._parents[rows], self._row_features[rows, _PAGE] = len(self._logits), logit
+        self._parents[rows] = len(self._logits)
         self._in_links[targets] += 1
         has_few_links = self._in_links.take(targets) <= _MAX_COUNTED_LINKS
-        (counted,) = (np.isnan(self._outcomes.take(targets)) | has_few_links).nonzero()
-        self._words[rows] = 0
-        if len(counted):
-            codes = _word_codes(page, links if len(counted) == len(links) else [links[i] for i in counted.tolist()])
-            self._words[rows.start + counted] = self._word_id_cache.word_ids(codes).reshape(len(counted), -1)
-        self._fill_word_columns(rows)
+        is_counted = has_few_links | np.isnan(self._outcomes.take(targets))
+        counted = is_counted.nonzero()[0].tolist()
+        words = np.zeros((_LINK_WORDS, len(links)), np.uint32)
+        if counted:
+            codes = _word_codes(page, links if len(counted) == len(links) else [links[index] for index in counted])
+            words[:, counted] = self._word_id_cache.word_ids(codes).reshape(-1, _LINK_WORDS).T
+        self._set_words(rows, words)
         self._logits.append(logit)
         self._parent_urls.append(url)
         self._count = rows.stop
@@ -579,7 +590,7 @@ class _LinkTable:
         self._count -= dropped
         for name in self._ROW_ARRAYS:
             rows = getattr(self, name)
-            rows[: self._count] = rows[kept].copy()
+            rows[..., : self._count] = rows[..., kept].copy()
         self._slots[: self._count] = new_slot[self._slots[: self._count]]
         self._parents[: self._count] -= first
         self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
@@ -618,14 +629,14 @@ class _LinkTable:
         chosen, slot_index = self._rows_leading_to(slots, rows := slice(0, self._count))
         of_rows = self._features_of_rows(rows, chosen)
         counts = np.maximum(np.bincount(slot_index, minlength=len(slots)), 1)
-        features = np.empty((len(slots), len(FEATURES)))
-        for number, column in enumerate(of_rows.T):
-            features[:, number] = np.bincount(slot_index, column, len(slots))
-        neighbour_sums = features[:, [_NEIGHBOURS, _HOST]]
-        features /= counts[:, None]
-        features[:, _NEIGHBOURS], features[:, _HOST] = neighbour_sums.T
-        features[:, _ANCHOR] = 0.0
-        np.maximum.at(features[:, _ANCHOR], slot_index, of_rows[:, _ANCHOR])
+        features = np.empty((len(FEATURES), len(slots)))
+        for number, column in enumerate(of_rows):
+            features[number] = np.bincount(slot_index, column, len(slots))
+        neighbour_sums = features[[_NEIGHBOURS, _HOST]]
+        features /= counts
+        features[[_NEIGHBOURS, _HOST]] = neighbour_sums
+        features[_ANCHOR] = 0.0
+        np.maximum.at(features[_ANCHOR], slot_index, of_rows[_ANCHOR])
         return self._with_ratios(features, slots, base)
 
     def features_of_new(self, rows: slice, slots: slice) -> tuple[Ints, Floats]:
@@ -639,24 +650,30 @@ class _LinkTable:
         return waiting, self._with_ratios(self._features_of_rows(rows, chosen), waiting, self._base_rate())
 
     def _features_of_rows(self, rows: slice, chosen: Ints) -> Floats:
-        """The features of some rows, except that the columns of `neighbours` and `host` have the summed relevance and
-        the number of the visited neighbours, which the caller sums over the rows of each URL.
+        """The features of some rows, one after the other, each with its value for every row; except that `neighbours`
+        and `host` are the summed relevance and the number of the visited neighbours, which the caller sums over the
+        rows of each URL.
 
         rows: a range of whole pages, from which `chosen` selects.
         """
-        features = self._row_features[rows].take(chosen, axis=0)
-        ratios = self._word_ratios.take(self._words[rows].take(chosen, axis=0))
-        features[:, _LED_TO] = np.add.reduceat(ratios, _WORD_GROUP_STARTS, axis=1) / features[:, _LED_TO]
+        features = np.empty((len(FEATURES), len(chosen)))
+        parents = self._parents[rows]
+        features[_PAGE] = np.array(self._logits[parents[0] : parents[-1] + 1]).take(parents.take(chosen) - parents[0])
+        features[_ANCHOR] = self._anchor_weights[rows].take(chosen)
+        sums = _group_sums(self._word_ratios.take(self._words[:, rows].take(chosen, axis=1)))
+        anchor_words, context_words = self._word_counts[:, rows].take(chosen, axis=1)
+        np.divide(sums[0], _ANCHOR_DIVISORS.take(anchor_words), out=features[_LED_TO.start])
+        np.divide(sums[1], _CONTEXT_DIVISORS.take(context_words), out=features[_LED_TO.start + 1])
+        features[_MEANING] = self._nearness[:, rows].take(chosen, axis=1)
         outcomes = self._outcomes.take(self._slots[rows])
-        features[:, _NEIGHBOURS], features[:, _HOST] = _neighbour_sums(self._parents[rows], outcomes, chosen)
+        features[_NEIGHBOURS], features[_HOST] = _neighbour_sums(parents, outcomes, chosen)
         return features
 
     def _with_ratios(self, features: Floats, slots: Ints, base: float) -> Floats:
-        """The features, with the ratios of `neighbours` and `host` in place of the sums in their columns."""
-        ratios = _log_odds_ratio(features[:, _NEIGHBOURS], features[:, _HOST], base, _SMOOTHING["neighbours"])
-        features[:, _NEIGHBOURS] = ratios
-        features[:, _HOST] = self._host_ratios.take(self._sites[slots, 0])
-        return features
+        """The features of each slot, in a row, with the ratios of `neighbours` and `host` in place of the sums."""
+        features[_NEIGHBOURS] = _log_odds_ratio(features[_NEIGHBOURS], features[_HOST], base, _SMOOTHING["neighbours"])
+        features[_HOST] = self._host_ratios.take(self._sites[slots, 0])
+        return features.T
 
     @property
     def has_dead_links(self) -> bool:
@@ -682,7 +699,7 @@ class _LinkTable:
         chosen, slot_index = self._rows_leading_to(slots, searched)
         is_complete = is_complete and rows is None
         return self._standing_evidence.parts(
-            slots, slot_index, self._parents[searched][chosen], is_complete=is_complete
+            slots, slot_index, self._parents[searched][chosen].astype(np.int64), is_complete=is_complete
         )
 
     def _rows_leading_to(self, slots: Ints, rows: slice) -> tuple[Ints, Ints]:
@@ -711,23 +728,25 @@ class _LinkTable:
     def _count_words(self, pages: Floats, relevant: Floats, rows: slice) -> None:
         """Adds the visited pages that rows lead to, and their relevance, to the counts of their words; a page with n
         links to it counts 1 / n for each."""
-        outcomes = self._outcomes[self._slots[rows]]
-        has_words = self._words[rows, _WORD_GROUP_STARTS[0]] | self._words[rows, _WORD_GROUP_STARTS[1]] != 0
-        (known,) = (~np.isnan(outcomes) & has_words).nonzero()
+        outcomes = self._outcomes.take(self._slots[rows])
+        (known,) = (outcomes == outcomes).nonzero()  # all but NaN
+        words = self._words[:, rows].take(known, axis=1)
+        (with_words,) = (words[0] | words[_MAX_ANCHOR_WORDS] != 0).nonzero()
+        known, words = known.take(with_words), words.take(with_words, axis=1)
         slots = self._slots[rows].take(known)
         share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
-        words = self._words[rows].take(known, axis=0)
         (indices,) = words.ravel().nonzero()  # half of the places for words are empty
-        words_in_use, rows_in_use = words.ravel().take(indices), indices // words.shape[1]
+        words_in_use, rows_in_use = words.ravel().take(indices), indices % max(len(known), 1)
         pages += np.bincount(words_in_use, share.take(rows_in_use), len(pages))
         relevant += np.bincount(words_in_use, (share * outcomes.take(known)).take(rows_in_use), len(relevant))
 
     # ------------------------------------------------------------ state
 
     # The arrays with an entry for each row, and for each slot; their names are the keys of the saved state.
-    _ROW_ARRAYS = ("_slots", "_parents", "_words", "_row_features")
+    _ROW_ARRAYS = ("_slots", "_parents", "_words", "_word_counts", "_nearness", "_anchor_weights")
     _SLOT_ARRAYS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
-    _NOT_SAVED = frozenset({"_words", "_row_features", "_sites"})  # packed on their own, or computed from the rest
+    # Packed on their own, or computed from the rest.
+    _NOT_SAVED = frozenset({"_words", "_word_counts", "_nearness", "_anchor_weights", "_sites"})
 
     def state(self) -> JsonValue:
         lengths = {**dict.fromkeys(self._ROW_ARRAYS, self._count), **dict.fromkeys(self._SLOT_ARRAYS, len(self._links))}
@@ -737,10 +756,10 @@ class _LinkTable:
                 for name, length in lengths.items()
                 if name not in self._NOT_SAVED
             },
-            "row_words": _packed_words(self._words[: self._count]),
+            "row_words": _packed_words(self._words[:, : self._count]),
             "ratios": [_packed_sparse(self._word_ratios)],
             "links": self._links,
-            "dropped": [slot for slot, (url, *_) in enumerate(self._links) if url == ""],
+            "dropped": [slot for slot, link in enumerate(self._links) if not link[0]],
             "visited": [
                 packed(np.array(list(self._visited), np.int64)),
                 packed(np.array(list(self._visited.values()))),
@@ -765,13 +784,11 @@ class _LinkTable:
             kept, column = unpacked(state["arrays"][name]), getattr(self, name)
             column[: len(kept)] = kept
         words = _unpacked_words(state["row_words"])
-        self._count = len(words)
-        self._words[: self._count] = words
-        self._fill_all_word_columns()
+        self._count = words.shape[1]
+        self._set_words(slice(0, self._count), words)
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
-        self._fill_page_column()
         keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
         self._word_ratios = _unpacked_sparse(state["ratios"][0], _word_id_count())
@@ -804,15 +821,13 @@ def _word_codes(page: Page, links: Sequence[Link]) -> Codes:
     codes, offsets = page.words.term_positions
     words, text = codes.tobytes(), page.text
     text_start = len(page.title) + 1  # a blank stands between title and text
-    boundaries: list[int] = []  # of each link, in characters: start of context, start and end of anchor, end of context
-    for link in links:
-        start = text_start + link.position
-        end = start + len(link.anchor)
-        boundaries += (max(start - _CONTEXT_CHARACTERS, text_start), start, end, end + _CONTEXT_CHARACTERS)
-    bounds = iter((_CODE_BYTES * offsets.searchsorted(boundaries)).tolist())  # the same, in bytes of `words`
+    starts = np.array([link.position for link in links]) + text_start
+    ends = starts + np.array([len(link.anchor) for link in links])
+    boundaries = (np.maximum(starts - _CONTEXT_CHARACTERS, text_start), starts, ends, ends + _CONTEXT_CHARACTERS)
+    bounds = _CODE_BYTES * offsets.searchsorted(np.concatenate(boundaries))  # the same, in bytes of `words`
     groups: list[bytes] = []  # anchor and context of each link
     not_in_text: dict[int, str] = {}  # anchors that are not in the text, such as those of images, by index in `groups`
-    for link, first, start, end, last in zip(links, bounds, bounds, bounds, bounds, strict=True):
+    for link, first, start, end, last in zip(links, *bounds.reshape(4, -1).tolist(), strict=True):
         if not text.startswith(link.anchor, link.position):
             not_in_text[len(groups)] = link.anchor
         groups.append(words[start : min(end, start + _MAX_ANCHOR_BYTES)].ljust(_MAX_ANCHOR_BYTES, b"\0"))
@@ -898,14 +913,22 @@ def _word_id_count() -> int:
     return HASH_BUCKETS + builtin_embedding().row_count
 
 
-def _empty_lexicon() -> Floats:
-    """See `_LinkTable._lexicon`; id 0 is no word."""
-    lexicon = np.zeros((_word_id_count(), 4))
-    lexicon[1:, 3] = 1.0
-    return lexicon
+def _by_word_id(of_vectors: Floats) -> RowFloats:
+    """Values by word id, given those of the words that have vectors; 0 for others."""
+    values = np.zeros(_word_id_count(), np.float32)
+    values[HASH_BUCKETS:] = of_vectors
+    return values
 
 
-def _neighbour_sums(parents: Ints, outcomes: Floats, chosen: Ints) -> tuple[Floats, Floats]:
+def _group_sums(columns: NDArray[Any]) -> NDArray[Any]:
+    """The sums over the words of the anchor, and over those of the context, of each row."""
+    sums = np.empty((2, columns.shape[1]), columns.dtype)
+    np.add.reduce(columns[:_MAX_ANCHOR_WORDS], axis=0, dtype=sums.dtype, out=sums[0])
+    np.add.reduce(columns[_MAX_ANCHOR_WORDS:], axis=0, dtype=sums.dtype, out=sums[1])
+    return sums
+
+
+def _neighbour_sums(parents: RowNumbers, outcomes: Floats, chosen: Ints) -> tuple[Floats, Floats]:
     """For some rows, the summed relevance and the number of the visited targets of neighbouring rows of the same
     parent, weighted by nearness."""
     max_distance = len(_NEIGHBOUR_WEIGHTS) // 2
@@ -917,8 +940,9 @@ def _neighbour_sums(parents: Ints, outcomes: Floats, chosen: Ints) -> tuple[Floa
         padded[0, indices], padded[1, indices] = relevant, pages
         (relevant, pages), indices = padded, indices.take(chosen)
     indices = indices + max_distance
-    weights = _NEIGHBOUR_WEIGHTS
-    return np.convolve(relevant, weights).take(indices), np.convolve(pages, weights).take(indices)
+    weights = _NEIGHBOUR_WEIGHTS  # which are the same backwards: a correlation is a convolution
+    relevant, pages = np.correlate(relevant, weights, "full"), np.correlate(pages, weights, "full")
+    return relevant.take(indices), pages.take(indices)
 
 
 def _bucket_ratios(relevant: NDArray[Any], pages: NDArray[Any], base: float, smoothing: float) -> NDArray[np.float32]:
@@ -937,19 +961,21 @@ def _log_odds_ratio(relevant: NDArray[Any], pages: NDArray[Any], base: float, sm
     return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))
 
 
-def _packed_words(rows: WordIds) -> JsonValue:
-    """Rows of word ids, which have 17 bits, as plain data without the padding."""
-    counts = np.add.reduceat(rows > 0, _WORD_GROUP_STARTS, axis=1, dtype=np.uint8)
+def _packed_words(columns: WordIds) -> JsonValue:
+    """The word ids of rows, which have 17 bits, as plain data without the padding."""
+    counts, rows = _group_sums((columns != 0).view(np.uint8)).T, columns.T
     words = rows[rows > 0]
     return [packed(counts), packed(words.astype(np.uint16)), packed(np.packbits(words >= 1 << 16))]
 
 
 def _unpacked_words(plain: JsonValue) -> WordIds:
     counts, low, high = map(unpacked, plain)
-    are_words = np.concatenate((counts[:, :1] > _ANCHOR_POSITIONS, counts[:, 1:] > _CONTEXT_POSITIONS), axis=1)
+    are_words = np.concatenate(
+        (counts[:, :1] > np.arange(_MAX_ANCHOR_WORDS), counts[:, 1:] > np.arange(_MAX_CONTEXT_WORDS)), axis=1
+    )
     rows = np.zeros(are_words.shape, np.uint32)
     rows[are_words] = low.astype(np.uint32) + (np.unpackbits(high, count=len(low)).astype(np.uint32) << 16)
-    return rows
+    return rows.T
 
 
 def _packed_sparse(array: NDArray[Any]) -> JsonValue:
@@ -966,6 +992,6 @@ def _unpacked_sparse(plain: JsonValue, size: int = HASH_BUCKETS) -> NDArray[Any]
 
 def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
     """The same non-negative integers in the smallest type that holds them."""
-    if array.dtype != np.int64 or not len(array):
+    if array.dtype.kind != "i" or not len(array):
         return array
     return array.astype(np.min_scalar_type(array.max()))

@@ -14,10 +14,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from ipaddress import ip_address
 from typing import NamedTuple
 
 from lycosa.vocabulary.hosts import why_not_public_address
+from lycosa.vocabulary.networks import is_address
 
 from .addresses import Endpoint, address_group, parse_endpoint
 from .channel import Channel
@@ -53,14 +53,6 @@ def look_up(name: str) -> Sequence[str]:
         return ()
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 class Resolver:
     """Resolves host names in threads, at most `MAX_LOOKUPS` at once.
 
@@ -74,7 +66,7 @@ class Resolver:
 
     async def addresses(self, host: str) -> Sequence[str]:
         """The addresses of a host; an IP address is returned as it is, and takes no slot."""
-        if _is_address(host):
+        if is_address(host):
             return (host,)
         await self._slots.acquire()
         loop = asyncio.get_running_loop()

@@ -14,9 +14,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from ipaddress import ip_address
+from typing import NamedTuple
 
 from lycosa.vocabulary.hosts import why_not_public_address
+from lycosa.vocabulary.networks import is_address
 
 from .addresses import Endpoint, address_group, parse_endpoint
 from .channel import Channel
@@ -24,12 +25,14 @@ from .rate_limits import RateLimit, RateLimits
 
 DIAL_SECONDS = 3.0
 DIAL_AGAIN_AFTER = 20.0  # seconds for which an unreachable peer counts as down
+# The limits down to MAX_LOOKUPS hold for what other peers cause and, apart from that, for what we do of our own.
 MAX_DIALS = 32  # at once, for each purpose
 MAX_WAITING = 64  # frames for one peer that is being dialled
 MAX_WAITING_BYTES = 8 << 20  # of frames for all peers that are being dialled
+MAX_LOOKUPS = 8  # at once, by one resolver
 MAX_FAILURES = 4096  # that are remembered; the same limit for proven addresses
 MAX_BACK_OFF = 1280.0  # seconds between two trials of one endpoint
-MAX_LOOKUPS = 8  # at once, by one resolver
+OWN_TRIALS = 0.5  # share of the trials in total that other peers cannot cause
 Deliver = Callable[[Channel | None], None]  # the channel; None: unreachable
 LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a host name, the best first
 
@@ -50,14 +53,6 @@ def look_up(name: str) -> Sequence[str]:
         return ()
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 class Resolver:
     """Resolves host names in threads, at most `MAX_LOOKUPS` at once.
 
@@ -71,7 +66,7 @@ class Resolver:
 
     async def addresses(self, host: str) -> Sequence[str]:
         """The addresses of a host; an IP address is returned as it is, and takes no slot."""
-        if _is_address(host):
+        if is_address(host):
             return (host,)
         await self._slots.acquire()
         loop = asyncio.get_running_loop()
@@ -107,7 +102,10 @@ class Trials:
 
     def may_resolve(self, purpose: Purpose, cause: str, now: float) -> bool:
         """Whether another trial is allowed; `cause` is the peer whose message causes it, or empty."""
-        return (not cause or self._cause_limits.take(cause, now)) and self._total_limits[purpose].take(now)
+        reserve = OWN_TRIALS if cause else 0.0
+        return (not cause or self._cause_limits.take(cause, now)) and self._total_limits[purpose].take(
+            now, reserve=reserve
+        )
 
     def may_dial(self, endpoint: Endpoint, now: float) -> bool:
         """Whether an endpoint, by its IP address, may be tried now."""
@@ -131,8 +129,19 @@ class Trials:
         self._host_limits.refund(address_group(endpoint.host))
 
 
+class _Waiting(NamedTuple):
+    """A frame for a peer that is being dialled."""
+
+    deliver: Deliver
+    size: int  # bytes
+    is_caused: bool  # by another peer
+
+
 class Dialer:
     """Connections being opened, and the frames that wait for them.
+
+    What other peers cause, such as answers at addresses that they gave and queries to peers that they named, takes
+    room of its own for dials, lookups and waiting frames: they cannot keep us from calling whom we want.
 
     allow_private: whether addresses given by others may be private.
     """
@@ -148,14 +157,15 @@ class Dialer:
         self._dial = dial
         self._counts = counts
         self._allow_private = allow_private
-        self._waiting: dict[tuple[str, str], list[tuple[Deliver, int]]] = {}  # by peer and address; with sizes
+        self._waiting: dict[tuple[str, str], list[_Waiting]] = {}  # by peer and address
         self._trials = Trials()
         self._proven: OrderedDict[tuple[str, str], None] = (
             OrderedDict()
         )  # where a peer has shown its key, and names that led there
         self._failed_until: OrderedDict[tuple[str, str], float] = OrderedDict()  # when it may be dialled again
-        self._tasks: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
-        self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
+        lanes = [(purpose, is_caused) for purpose in Purpose for is_caused in (False, True)]
+        self._tasks: dict[tuple[Purpose, bool], set[asyncio.Task[None]]] = {lane: set() for lane in lanes}
+        self._resolvers = {lane: Resolver(look_up) for lane in lanes}
 
     def has_failed(self, peer: str, address: str) -> bool:
         """Whether the peer was unreachable recently."""
@@ -165,21 +175,23 @@ class Dialer:
         self, peer: str, address: str, purpose: Purpose, deliver: Deliver, *, size: int = 0, caused_by: str = ""
     ) -> bool:
         """Delivers `size` bytes over a new connection; False if all slots are in use."""
-        if size + sum(each for waiting in self._waiting.values() for _, each in waiting) > MAX_WAITING_BYTES:
+        frame = _Waiting(deliver, size, bool(caused_by))
+        alike = (each for waiting in self._waiting.values() for each in waiting if each.is_caused == frame.is_caused)
+        if size + sum(each.size for each in alike) > MAX_WAITING_BYTES:
             return False
         waiting = self._waiting.get((peer, address))
         if waiting is not None:
-            if len(waiting) >= MAX_WAITING:
+            if sum(each.is_caused == frame.is_caused for each in waiting) >= MAX_WAITING:
                 return False
-            waiting.append((deliver, size))
+            waiting.append(frame)
             return True
-        tasks = self._tasks[purpose]
+        tasks = self._tasks[purpose, frame.is_caused]
         if len(tasks) >= MAX_DIALS:
             return False
         is_proven, now = (peer, address) in self._proven, asyncio.get_running_loop().time()
         if not is_proven and not self._trials.may_resolve(purpose, caused_by, now):
             return False
-        self._waiting[peer, address] = [(deliver, size)]
+        self._waiting[peer, address] = [frame]
         task = asyncio.get_running_loop().create_task(self._call(peer, address, purpose, caused_by, is_proven))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -192,7 +204,7 @@ class Dialer:
         due: list[Deliver] = []
         for (peer, _), waiting in self._waiting.items():
             if peer == channel.peer:
-                due += [deliver for deliver, _ in waiting]
+                due += [each.deliver for each in waiting]
                 waiting.clear()
         for deliver in due:
             deliver(channel)
@@ -216,7 +228,7 @@ class Dialer:
     async def _call(self, peer: str, address: str, purpose: Purpose, caused_by: str, is_proven: bool) -> None:
         channel, is_trial, time = None, False, asyncio.get_running_loop().time
         try:
-            for endpoint in await self._allowed(parse_endpoint(address), self._resolvers[purpose]):
+            for endpoint in await self._allowed(parse_endpoint(address), self._resolvers[purpose, bool(caused_by)]):
                 is_trial = (peer, str(endpoint)) not in self._proven
                 if is_trial and not self._trials.may_dial(endpoint, time()):
                     self._counts["not_tried"] += 1
@@ -240,8 +252,8 @@ class Dialer:
             self._failed_until[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
             while len(self._failed_until) > MAX_FAILURES:
                 self._failed_until.popitem(last=False)
-        for deliver, _ in waiting:
-            deliver(channel)
+        for each in waiting:
+            each.deliver(channel)
 
     async def _allowed(self, endpoint: Endpoint | None, resolver: Resolver) -> Sequence[Endpoint]:
         """The addresses to connect to for an endpoint given by a remote peer: at most one IPv4 and one IPv6 address;

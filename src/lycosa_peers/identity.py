@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from OpenSSL import SSL, crypto
 
 from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.files import read_user_file
 from lycosa.vocabulary.text import quoted
 
 from .peer_folder import PeerFolder
@@ -27,6 +28,7 @@ from .peer_folder import PeerFolder
 KEY_FILE = "key.pem"
 NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
 _SECRET_PREFIX = "lycosa-group-1:"
+_MAX_SECRET_BYTES = 1_000  # of a file
 _VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not expire, so clocks need not agree
 _VALID_UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _RAW_FORMAT = serialization.Encoding.Raw, serialization.PublicFormat.Raw
@@ -69,7 +71,7 @@ class Group:
     @classmethod
     def from_file(cls, path: Path) -> "Group":
         try:
-            text = path.read_text(encoding="ascii")
+            text = read_user_file(path, _MAX_SECRET_BYTES).decode("ascii")
         except OSError as error:
             raise UsageError(
                 f"cannot read the group's secret {path}: {error.strerror};"

@@ -29,8 +29,10 @@ from .messages import (
     encode,
 )
 from .node import Node
+from .rate_limits import RateLimit
 from .wire import Wire
 
+WARNINGS_PER_SECOND, MAX_WARNINGS = 0.1, 20  # lines about what peers did, and so many at once
 Notify = Callable[[str], None]  # takes a line for people
 
 
@@ -47,6 +49,7 @@ class NodeRunner:
         self.changed = asyncio.Event()
         self.wire = Wire(identity.context(), self, own_name=identity.name, allow_private=allow_private)
         self._notify = notify
+        self._warnings = RateLimit(WARNINGS_PER_SECOND, burst=MAX_WARNINGS)
         self._logs_queries = logs_queries
         self._timer: asyncio.TimerHandle | None = None
 
@@ -84,22 +87,29 @@ class NodeRunner:
         try:
             message = decode(payload)
         except MessageError as error:
-            self._notify(f"{peer[:8]} sent bytes that are not a message ({error.reason})")
+            self._warn(f"{peer[:8]} sent bytes that are not a message ({error.reason})")
             self._reject(peer, channel, error.reason, "not a message")
             return
         if _may_be_large(message):
             self.wire.large_answer_received(peer)
         elif len(payload) > MAX_SMALL_PAYLOAD_BYTES:
-            self._notify(f"{peer[:8]} sent too long a message")
+            self._warn(f"{peer[:8]} sent too long a message")
             self._reject(peer, channel, "too_long", "too long a message")
             return
         if self._logs_queries and isinstance(message, Query):
             self._notify(f"{peer[:8]} asks for {message.target}")
         self.send_all(self.node.receive(peer, message, _now()), caused_by=peer)
         if self.refuses(peer):
-            self._notify(f"{peer[:8]} is ignored for a while")
+            self._warn(f"{peer[:8]} is ignored for a while")
             self.wire.disconnect(peer, "not listened to")
         self.changed.set()
+
+    def _warn(self, line: str) -> None:
+        """Reports what a peer did, but not all that many keys do, which would fill a log; `peer show` counts it."""
+        if self._warnings.take(_now()):
+            self._notify(line)
+        else:
+            self.counts["not_reported"] += 1
 
     def _reject(self, peer: str, channel: Channel, offence: str, close_reason: str) -> None:
         self.node.penalise(peer, offence, _now(), demerits=2.0)

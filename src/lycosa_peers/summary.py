@@ -8,7 +8,6 @@ Tuesday. What a summary lists is exact, except for hash collisions, about one in
 
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import Annotated
 
 import msgspec
@@ -28,6 +27,8 @@ PAGES_PER_SEGMENT = 10_000  # bounds the memory of building one
 _MAX_PAGES = 1 << 24
 _MAX_WORDS_PER_PAGE = 512  # listed per page; more would not fit
 _MAX_SEGMENTS = 256
+MAX_BITS_READ = 1 << 20  # of lists of pages, for one query; reading them takes some 20 ms
+_MIN_BITS_READ = 1 << 12  # that reading one list counts, however short it is
 _HEADER_BYTES = 96  # of a segment beside its words, about
 _HASH_SHIFT = np.uint64(HASH_BITS)  # from the code of a word, its 64-bit hash, to the hash in a summary
 
@@ -288,15 +289,31 @@ class Segment:
         by the codes of its words, in any order, each as often as it occurs."""
         return cls(pack_segment(pages, max_bytes - _HEADER_BYTES, max_terms))
 
-    def pages_with(self, codes: Codes) -> int:
-        """The number of pages that list all of the words."""
+    def lists_of(self, codes: Codes) -> list[int] | None:
+        """The indices of the words, those listed for the fewest pages first; None if one of them is on no page or, of
+        several, listed for none."""
+        counts = self._frequencies if len(codes) == 1 else self._listed
         indices = [self._index_of(int(code)) for code in codes]
-        if len(indices) == 1 and indices[0] is not None:
-            return int(self._frequencies[indices[0]])
-        if not indices or any(index is None or not self._listed[index] for index in indices):
+        known = [index for index in indices if index is not None and counts[index]]
+        return sorted(known, key=lambda index: int(counts[index])) if 0 < len(indices) == len(known) else None
+
+    def bits_to_read(self, lists: Sequence[int]) -> int:
+        """The size of the lists of pages that are read to find out whether a page is on all of them."""
+        if len(lists) == 1:
             return 0
-        known = sorted((index for index in indices if index is not None), key=lambda index: int(self._listed[index]))
-        return len(reduce(_intersection, map(self._numbers, known)))
+        sizes = (self._list_size(index) for index in lists)
+        return sum(max(_MIN_BITS_READ, low_bits + high_bits) for low_bits, high_bits in sizes)
+
+    def have_common_page(self, lists: Sequence[int]) -> bool:
+        """Whether a page is on all of the lists."""
+        if len(lists) == 1:
+            return True
+        common = self._numbers(lists[0])
+        for index in lists[1:]:
+            if not len(common):
+                return False
+            common = np.intersect1d(common, self._numbers(index), assume_unique=True)
+        return bool(len(common))
 
     def frequency(self, code: int) -> int:
         """The number of pages on which a word occurs."""
@@ -308,16 +325,19 @@ class Segment:
         index = int(self._hashes.searchsorted(wanted))
         return index if index < len(self._hashes) and self._hashes[index] == wanted else None
 
+    def _list_size(self, index: int) -> tuple[int, int]:
+        """The bits that a list of pages takes: its low bits, and its high bits."""
+        low_bits, high_bits = list_sizes(self._listed[index : index + 1].astype(np.int64), self.pages)
+        return int(low_bits[0]), int(high_bits[0])
+
     def _numbers(self, index: int) -> Numbers:
-        count = int(self._listed[index])
-        width = int(low_widths(np.array([count]), self.pages)[0])
-        low_end, high_end = int(self._low_ends[index]), int(self._high_ends[index])
-        low_bits = read_values(unpack_bits(self.packed.numbers[0], low_end - count * width, low_end), width, count)
-        high_bit_count = count + (self.pages >> width) + 1
-        ones = np.flatnonzero(unpack_bits(self.packed.numbers[1], high_end - high_bit_count, high_end))
+        count, (low_bits, high_bits) = int(self._listed[index]), self._list_size(index)
+        low_end, high_end, width = int(self._low_ends[index]), int(self._high_ends[index]), low_bits // count
+        lows = read_values(unpack_bits(self.packed.numbers[0], low_end - low_bits, low_end), width, count)
+        ones = np.flatnonzero(unpack_bits(self.packed.numbers[1], high_end - high_bits, high_end))
         if len(ones) != count:
             return np.empty(0, np.int64)  # malformed: the word is on no page
-        return ((ones - np.arange(count)) << width) | low_bits
+        return ((ones - np.arange(count)) << width) | lows
 
 
 class SegmentedSummary:
@@ -336,9 +356,15 @@ class SegmentedSummary:
         return sum(segment.words for segment in self.segments)
 
     def may_have(self, words: Iterable[str]) -> bool:
-        """Whether there may be a page with all the words."""
-        codes = codes_of(words)
-        return bool(len(codes)) and any(segment.pages_with(codes) for segment in self.segments)
+        """Whether there may be a page with all the words. If more than `MAX_BITS_READ` would have to be read to find
+        out, as only in a summary that lies or is very large, there may be one."""
+        codes, bits_left = codes_of(words), MAX_BITS_READ
+        for segment in self.segments:
+            if (lists := segment.lists_of(codes)) is not None:
+                bits_left -= segment.bits_to_read(lists)
+                if bits_left < 0 or segment.have_common_page(lists):
+                    return True
+        return False
 
     def frequency(self, word: str) -> int:
         """The number of pages on which a word occurs."""
@@ -383,7 +409,3 @@ def byte_budget(pages: int, total_pages: int, *, min_bytes: int = MIN_BYTES) -> 
 def term_budget(pages: int, total_pages: int) -> int:
     """The number of different words that this segment may have."""
     return MAX_OWN_TERMS * pages // max(total_pages, 1)
-
-
-def _intersection(some: Numbers, others: Numbers) -> Numbers:
-    return np.intersect1d(some, others, assume_unique=True)

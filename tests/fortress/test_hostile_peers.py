@@ -7,6 +7,7 @@ import zlib
 from contextlib import suppress
 
 import msgspec
+import numpy as np
 import pytest
 
 from crawling import begin, kill, lycosa, most_memory
@@ -14,6 +15,7 @@ from fortress.conftest import MEMORY
 from fortress.hostile_peers import CALLERS, ENDED, GONE, LIARS, STAYS, WAITS, Hostile, Referrer
 from lycosa.run.trust import record_made_here
 from lycosa.vocabulary.text import codes_of
+from lycosa_peers import summary
 from lycosa_peers.addresses import parse_endpoint
 from lycosa_peers.control import PeerRequest, ask_running_peer
 from lycosa_peers.messages import Contact, FetchRequest, Index, Join, Query, encode
@@ -21,7 +23,7 @@ from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge
-from lycosa_peers.summary import Segment
+from lycosa_peers.summary import PackedSegment, Segment, SegmentedSummary, pack_ascending, unpack_bits
 from sharing import Caller, add_pages, asks, shared
 
 pytestmark = pytest.mark.peers
@@ -208,6 +210,16 @@ def _segment(**changes) -> bytes:
     return msgspec.msgpack.encode([msgspec.structs.replace(packed, **changes)])
 
 
+def _common_words(words: list[str], *, pages: int, segments: int = 1) -> bytes:
+    """A summary by which every page has all of these words."""
+    hashes = np.array(sorted(int(code) >> 32 for code in codes_of(words)))
+    counts = zlib.compress(b"\xff" * len(words) + pages.to_bytes(4, "little") * len(words))
+    one_list = np.append(np.tile(np.array([1, 0], np.uint8), pages), np.uint8(0))
+    lists = b"", np.packbits(np.tile(one_list, len(words))).tobytes()
+    packed = PackedSegment(pages, 9, 32, len(words), pack_ascending(hashes, 1 << 32), counts, b"", lists)
+    return msgspec.msgpack.encode([packed] * segments)
+
+
 LYING_SUMMARIES = {
     "empty": b"",
     "noise": bytes(range(256)) * 40,
@@ -223,14 +235,15 @@ LYING_SUMMARIES = {
     "numbers-cut-off": _segment(numbers=(b"", b"")),
     "hashes-swapped": _segment(hashes=(b"\xff" * 99, b"\xff" * 99)),
     "words-without-end": _segment(words=1 << 48),
+    "words-that-every-page-has": lambda: _common_words(["honey", "hive"], pages=8_000_000),
     "too-long": bytes((4 << 20) + 1),
 }
 
 
 @pytest.mark.parametrize("name", LYING_SUMMARIES)
 def test_a_summary_that_lies_is_refused_or_harmless(tmp_path, name):
-    summary = LYING_SUMMARIES[name]
-    packed = summary() if callable(summary) else summary
+    lie = LYING_SUMMARIES[name]
+    packed = lie() if callable(lie) else lie
     with shared(add_pages(tmp_path / "c", PAGES)) as content:
         node = Node(Contact("a", "a:1"), content, options=DEFAULTS, seed=1)
         node.buddies.answered(Contact("s", "s:1"))
@@ -242,6 +255,33 @@ def test_a_summary_that_lies_is_refused_or_harmless(tmp_path, name):
         _, outgoing = node.ask("honey hive", 1.0, max_hits=10, sufficient_hits=10)
         assert {envelope.to for envelope in outgoing} <= {"s"}
         assert len(node.answering._find(Query(1, "honey", Contact("x")), 10).hits) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "pages", "segments"), [(2, 8_000_000, 1), (16, 60_000, 8), (2, 300, 250), (16, 300, 80)]
+)
+def test_a_summary_cannot_make_a_question_cost_much(monkeypatch, words, pages, segments):
+    lists = bits = 0
+
+    def counted(data, start, end):
+        nonlocal lists, bits
+        lists, bits = lists + 1, bits + end - start
+        return unpack_bits(data, start, end)
+
+    names = [f"word{number}" for number in range(words)]
+    held = SegmentedSummary.unpacked(_common_words(names, pages=pages, segments=segments))
+    monkeypatch.setattr(summary, "unpack_bits", counted)
+    monkeypatch.setattr(Segment, "have_common_page", have_no_common_page)
+    assert held.may_have(names)
+    assert bits <= summary.MAX_BITS_READ
+    assert lists <= 1_000
+
+
+def have_no_common_page(segment, lists):
+    """Reads all lists of a segment, as if no page was on all of them."""
+    for index in lists:
+        segment._numbers(index)
+    return False
 
 
 # The folder of a peer that somebody else has made

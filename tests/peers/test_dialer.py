@@ -11,7 +11,8 @@ import pytest
 
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.channel import Channel
-from lycosa_peers.dialer import MAX_DIALS, MAX_LOOKUPS, Dialer, Purpose, look_up
+from lycosa_peers.dialer import MAX_DIALS, MAX_LOOKUPS, MAX_WAITING, MAX_WAITING_BYTES, Dialer, Purpose, look_up
+from lycosa_peers.messages import MAX_SMALL_PAYLOAD_BYTES
 
 NAMES = {
     "friend.example": ["8.8.8.8"],
@@ -84,6 +85,46 @@ def test_names_that_strangers_give_and_nobody_resolves_do_not_keep_us_from_askin
         assert len([name for name in servers.asked if name.endswith("slow.example")]) == MAX_LOOKUPS
 
     playing(play, servers, allow_private=allow_private)
+
+
+def test_names_of_peers_that_strangers_refer_to_do_not_keep_a_search_from_asking_a_friend() -> None:
+    servers = NameServers()
+
+    async def play(calls: Dialer, called: Called) -> None:
+        for number in range(MAX_LOOKUPS):
+            address, cause = f"h{number}.slow.example:9", f"sybil{number % 2}"
+            assert calls.call("stranger", address, Purpose.ASKING, lambda channel: None, caused_by=cause)
+        while len(servers.asked) < MAX_LOOKUPS:
+            await asyncio.sleep(0.001)
+        assert await called("friend.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
+
+    playing(play, servers)
+
+
+def test_frames_for_addresses_that_strangers_gave_leave_room_for_our_own() -> None:
+    async def play(calls: Dialer, called: Called) -> None:
+        def call(peer: str, address: str, purpose: Purpose, size: int, cause: str) -> bool:
+            return calls.call(peer, address, purpose, lambda channel: None, size=size, caused_by=cause)
+
+        frames = MAX_WAITING_BYTES // MAX_SMALL_PAYLOAD_BYTES
+        for number in range(frames):
+            origin, address = f"origin{number // MAX_WAITING}", f"8.8.{number // MAX_WAITING}.1:9"
+            assert call(origin, address, Purpose.ANSWERING, MAX_SMALL_PAYLOAD_BYTES, "sybil")
+        assert not call("origin", "8.8.9.1:9", Purpose.ANSWERING, 300, "other sybil")
+        assert call("friend", "9.9.9.9:4000", Purpose.ASKING, 300, "")
+        assert call("origin0", "8.8.0.1:9", Purpose.ASKING, 300, "")  # the same peer, who may be a friend
+
+    playing(play, NameServers())
+
+
+def test_what_strangers_cause_leaves_dials_and_trials_to_us() -> None:
+    async def play(calls: Dialer, called: Called) -> None:
+        for number in range(200):
+            address, cause = f"8.{number}.0.1:9", f"sybil{number}"
+            calls.call("stranger", address, Purpose.ASKING, lambda channel: None, caused_by=cause)
+        assert calls.call("friend", "9.9.9.9:4000", Purpose.ASKING, lambda channel: None)
+
+    playing(play, NameServers())
 
 
 def test_a_name_that_was_late_gives_its_room_back() -> None:

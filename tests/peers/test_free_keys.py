@@ -23,6 +23,7 @@ from lycosa_peers.messages import (
     encode,
 )
 from lycosa_peers.neighbours import Neighbours
+from lycosa_peers.node_runner import MAX_WARNINGS
 from lycosa_peers.options import DEFAULTS
 from sharing import Caller, add_pages, against, asks, until
 from small_networks import friend
@@ -68,6 +69,22 @@ def test_a_network_that_begins_connection_after_connection_is_hung_up_on_before_
         return await asks(endpoint, "127.0.0.6")
 
     assert against(folder, play) == 2
+
+
+def test_many_keys_that_send_nonsense_fill_no_log(folder):
+    lines = []
+
+    async def play(peer, endpoint):
+        for number in range(60):
+            caller = Caller()
+            channel = await caller.dial(endpoint, f"127.0.0.{1 + number % 9}")
+            channel.send(b"nonsense")
+            assert await until(lambda done=number + 1: peer.node.counts["version"] == done)
+            await caller.wire.close()
+        return peer.counts["not_reported"]
+
+    assert against(folder, play, notify=lines.append) == 60 - len(lines)
+    assert 0 < len(lines) <= MAX_WARNINGS + 5
 
 
 def test_a_friend_does_not_give_way_to_strangers(folder, monkeypatch):

@@ -2,6 +2,7 @@
 
 import stat
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from OpenSSL import SSL
@@ -50,6 +51,11 @@ def test_nobody_else_gets_into_a_group(stranger, calls):
     member, outsider = Identity.new(Group.new()), Identity.new(stranger)
     with pytest.raises(SSL.Error):
         shake_hands(*((outsider, member) if calls else (member, outsider)))
+
+
+def test_a_file_without_end_is_no_secret():
+    with pytest.raises(UsageError, match="larger than"):
+        Group.from_file(Path("/dev/zero"))
 
 
 def test_a_member_cannot_take_the_name_of_another():

@@ -1,6 +1,7 @@
 """A new collection: what is given becomes its own, and what is wrong is said before anything is written."""
 
 import gzip
+import stat
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,8 @@ def test_control_characters_in_names_and_topics_leave_the_recipe_readable(tmp_pa
     recipe = load_recipe(tmp_path / name)
     assert recipe.topic.text == "honey\x7f bees"
     assert recipe.scope.urls == scope.urls
+
+
+def test_a_new_collection_is_for_its_owner_alone(tmp_path: Path) -> None:
+    new_collection(tmp_path / "folder" / "bees", topic="honey bees", seeds=["https://bees.example/"])
+    assert stat.S_IMODE((tmp_path / "folder" / "bees").stat().st_mode) == 0o700

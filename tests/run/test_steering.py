@@ -1,12 +1,13 @@
 """What a user tells a crawl on its way, kept in a file: noted, read back, undone."""
 
 import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lycosa
@@ -50,6 +51,27 @@ def test_what_was_noted_is_read_back_and_undone_in_reverse(tmp_path: Path) -> No
     assert undone == ["label 1", "boost bees.example", f"boost {HIVE}", "block ads.example"]
     assert steering.undo(tmp_path) is None
     assert (read_steering(tmp_path), read_labels(tmp_path)) == (Steering(), {})
+
+
+PARTS = [*"ab.:-/*@?#%[]1 é\u00df\u0130\u2024", "http://", "*://", ":80", ":443", "xn--", "%2e", "é" * 60, "a" * 70]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
+@example("*:443")
+@example("a*:80:80")
+@example(f"http://{'é' * 300}.example/")
+@example("é" * 300)
+def test_what_is_taken_can_be_read_back(text: str) -> None:
+    with suppress(UsageError):
+        name = steering.checked_argument(text)
+        assert steering._parse_command(f"block {name}") == SteeringCommand("block", name)
+
+
+def test_a_name_that_would_match_every_url_is_refused_with_a_port_too(tmp_path: Path) -> None:
+    for name in ("*:443", "*://:80", "*:80/*", "http://*:80"):
+        with pytest.raises(UsageError, match="not a pattern"):
+            steering.block(tmp_path, name)
+    assert read_steering(tmp_path) == Steering()
 
 
 def test_a_label_that_is_undone_leaves_the_random_sample(tmp_path: Path) -> None:

@@ -95,6 +95,46 @@ def test_addresses_of_one_network_guess_as_often_as_one_and_keep_nobody_else_out
     assert log_in(remote).status_code == 303
 
 
+def test_guesses_through_the_proxy_count_for_those_who_make_them(root):
+    proxied = Browser(root, has_cookie=False, base=PUBLIC, password=PASSWORD, read_only=True, public_url=PUBLIC)
+    proxied.open()._transport.client = ("127.0.0.1", 50_000)
+    guesses = [log_in(proxied, "guess", x_forwarded_for="198.51.100.7, 192.0.2.1").status_code for _ in range(8)]
+    assert guesses == [403] * 5 + [429] * 3
+    assert log_in(proxied, x_forwarded_for="192.0.2.1, 198.51.100.7").status_code == 303
+
+
+def test_nobody_but_the_proxy_says_for_whom_a_request_is(root):
+    for access in ({"is_remote": True}, {"read_only": True, "public_url": PUBLIC}):
+        base = PUBLIC if "public_url" in access else REMOTE
+        browser = Browser(root, has_cookie=False, base=base, password=PASSWORD, **access)
+        browser.open()._transport.client = ("192.0.2.1", 50_000)
+        for number in range(5):
+            assert log_in(browser, "guess", x_forwarded_for=f"198.51.100.{number}").status_code == 403
+        assert log_in(browser, x_forwarded_for="198.51.100.7").status_code == 429
+
+
+def test_guesses_from_everywhere_do_not_keep_out_who_has_logged_in_before(root):
+    remote = Browser(root, has_cookie=False, base=REMOTE, password=PASSWORD, is_remote=True)
+    remote.open()._transport.client = ("192.0.2.1", 50_000)
+    assert log_in(remote).status_code == 303
+    for number in range(120):
+        remote.open()._transport.client = (f"198.51.100.{number}", 50_000)
+        status = log_in(remote, "guess").status_code
+        assert status == (403 if number < 100 else 429)
+    remote.open()._transport.client = ("192.0.2.1", 50_000)
+    assert log_in(remote).status_code == 303
+    for _ in range(5):
+        log_in(remote, "guess")
+    assert log_in(remote).status_code == 429
+
+
+def test_programs_without_a_token_are_told_so_in_json(root):
+    for access in ({}, {"password": PASSWORD}):
+        answer = Browser(root, has_cookie=False, **access).get("/api/collections")
+        assert (answer.status_code, answer.headers["content-type"]) == (403, "application/json")
+        assert "Authorization: Bearer" in answer.json()["error"]
+
+
 def test_addresses_in_figures_are_answered_and_names_are_not(root):
     remote = ScreenAccess(PORT, is_remote=True)
     for host in (f"192.0.2.7:{PORT}", f"[2001:db8::1]:{PORT}", f"127.0.0.1:{PORT}", f"localhost:{PORT}"):

@@ -6,6 +6,7 @@ import io
 import json
 import sqlite3
 import threading
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from lycosa.run.open import open_for_reading
 from lycosa.screens import exports, frontier, refreshes, search
 from lycosa.screens.comparison import ComparedPart, Comparisons
 from lycosa.screens.exports import ExportRequest, Exports, ExportStream
+from lycosa.screens.fair_share import OWNER, ReaderSlots
 from lycosa.screens.versions import diff
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from screens.serving import CHANGED, EVIL_TOPIC, GONE, STUDY, Browser
@@ -329,9 +331,9 @@ def test_an_export_that_fails_breaks_off_and_a_defect_is_not_hidden(monkeypatch,
     monkeypatch.setattr(exports, "_POLL_INTERVAL", 0.01)
     printed = []
     monkeypatch.setattr(threading, "excepthook", lambda args: printed.append(args.exc_value))
-    slots = threading.BoundedSemaphore()
-    slots.acquire()
-    stream = ExportStream(write, slots)
+    slots = ReaderSlots(1, per_reader=1)
+    slots.take(OWNER)
+    stream = ExportStream(write, partial(slots.release, OWNER))
     timer = threading.Timer(2.0, stream.close)  # ends the test if the stream does not
     timer.start()
     is_defect = isinstance(failure, ValueError)
@@ -339,6 +341,6 @@ def test_an_export_that_fails_breaks_off_and_a_defect_is_not_hidden(monkeypatch,
         asyncio.run(read())
     stream.join()
     assert printed == [failure] * is_defect
-    assert slots.acquire(blocking=False)
+    assert slots.take(OWNER)
     timer.cancel()
     timer.join()

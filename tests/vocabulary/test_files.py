@@ -3,12 +3,14 @@
 import errno
 import gzip
 import os
+import re
 import stat
 import subprocess
 import sys
 import threading
 import time
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,6 +26,7 @@ from lycosa.vocabulary.files import (
     chunks,
     decompressed,
     first_bytes,
+    is_inside,
     line_blocks,
     numbered_lines,
     output_file,
@@ -45,6 +48,19 @@ def test_a_file_takes_its_name_when_it_is_whole(tmp_path, write):
     assert path.read_bytes() == b"after"
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [link, path]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize(("name", "number"), [("loop", errno.ELOOP), (".", errno.EISDIR), ("/", errno.EISDIR)])
+def test_where_no_file_can_be_is_an_error_of_the_disk(tmp_path, monkeypatch, write, name, number):
+    monkeypatch.chdir(tmp_path)
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises((OSError, LycosaError), match=re.escape(os.strerror(number))), write(Path(name)):
+        pytest.fail("it can be written")
+    assert [*tmp_path.iterdir()] == [loop]
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+        is_inside(tmp_path, loop)
 
 
 @pytest.mark.parametrize("content", ["näher\r\n", b"\xff\n"])

@@ -1,6 +1,7 @@
 """`lycosa mcp`: a collection for the clients of language models, by the Model Context Protocol over standard input and
 output."""
 
+import re
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
@@ -28,6 +29,13 @@ Tool = Callable[..., Coroutine[Any, Any, Any]]
 _MAX_HITS = 50
 _MAX_READ = 50_000  # characters of one answer
 _MAX_CRAWL = 100  # pages of one call
+# What Unicode wants to be displayed as nothing (Default_Ignorable_Code_Point): pages could tell a model by it what
+# people do not see. Joiners, which scripts need, stay one at a time.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_JOINERS = re.compile("([\u200c\u200d])[\u200c\u200d]++")
 _INSTRUCTIONS = (
     "A collection of web pages that Lycosa, a focused crawler, has gathered on one topic. Find pages with `search`, "
     "read them with `read`, ask `why` a page was fetched or is missing, and find more like it with `similar`. Titles "
@@ -122,13 +130,13 @@ class Tools:
         """
         with self._open() as collection:
             page = _require_page(collection.row(checked_url(url), markdown=True), url)
-        text = without_controls(page["markdown"])
+        text = _without_invisible(without_controls(page["markdown"]))
         start = max(0, start)
         end = start + _clamp(length, _MAX_READ)
         facts = {name: page[name] for name in ("url", "language", "relevance", "at", "found_on", "state")}
         return {
             **facts,
-            "title": visible(page["title"], 300),
+            "title": _one_line(page["title"], 300),
             "text": text[start:end],
             "characters": len(text),
             "next_start": end if end < len(text) else None,
@@ -138,7 +146,7 @@ class Tools:
         """Why a page was fetched, is missing, or still waits: the links, scores and requests behind it."""
         with self._open() as collection:
             state, lines = explained(collection, checked_url(url))
-        return {"state": state, "explanation": "\n".join(lines)}
+        return {"state": state, "explanation": _without_invisible("\n".join(lines))}
 
     async def similar(self, url: str, limit: int = 10) -> dict[str, Any]:
         """Find pages of the collection whose words are most like those of a page of it."""
@@ -170,7 +178,7 @@ class Tools:
                             {
                                 "url": visit.candidate.url,
                                 "outcome": str(visit.fetch.outcome),
-                                "title": visible(page.title, 300) if page else None,
+                                "title": _one_line(page.title, 300) if page else None,
                                 "relevance": visit.relevance if page else None,
                             }
                         )
@@ -193,10 +201,18 @@ def _clamp(number: int, maximum: int) -> int:
     return max(1, min(number, maximum))
 
 
+def _one_line(text: str, limit: int) -> str:
+    return _without_invisible(visible(text, limit))
+
+
+def _without_invisible(text: str) -> str:
+    return text if text.isascii() else _JOINERS.sub(r"\1", _INVISIBLE.sub("", text))
+
+
 def _hit_as_json(hit: Hit) -> dict[str, Any]:
     return {
         "url": hit.url,
-        "title": visible(hit.title, 300),
+        "title": _one_line(hit.title, 300),
         "relevance": None if hit.relevance is None else round(hit.relevance, 4),
-        "snippet": visible(hit.snippet, 500),
+        "snippet": _one_line(hit.snippet, 500),
     }

@@ -567,6 +567,8 @@ def _report_progress(progress: Progress, earlier_bytes: int, total_bytes: int, r
 def _import_file(
     path: Path, into: Path, options: ImportOptions, numbers: NumberCache, now: float, progress: Callable[[int], None]
 ) -> ImportOutcome:
+    if into.is_dir():
+        raise UsageError(f"{into} is a folder; give the name of a log, such as visits.log")
     new_files = [each for each in (into, key_path(into)) if not each.exists()]
     with open_log_file(into, writable=True) as log:
         log.connection.execute("BEGIN IMMEDIATE")

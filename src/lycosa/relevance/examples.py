@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.files import resolved
 from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
 from lycosa.vocabulary.urls import normalise
 
@@ -76,7 +77,7 @@ def _existing_file(folder: Path, line: str) -> Path | None:
     if len(line) > 1000 or "\0" in line:
         return None
     try:
-        file = (folder / line).resolve()
+        file = resolved(folder / line)
         return file if file.is_file() else None
     except OSError:
         return None

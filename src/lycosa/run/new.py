@@ -19,6 +19,8 @@ from lycosa.vocabulary.text import quoted
 
 from .trust import record_made_here
 
+_PRIVATE = 0o700  # whoever may read a database can hold its locks, too
+
 
 def new_collection(
     folder: Path,
@@ -35,7 +37,8 @@ def new_collection(
     target: float | None = None,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """Creates the folder and returns the path of its recipe; arguments are checked before anything is written.
+    """Creates the folder, which only its owner may read, and returns the path of its recipe; arguments are checked
+    before anything is written.
 
     Examples, negatives and seeds are files with one entry a line, exported bookmarks or OPML, or the entries
     themselves; in-links and traffic are tables from which the importance of pages is learned.
@@ -63,7 +66,7 @@ def new_collection(
     if traffic is not None:
         read_traffic(traffic)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(_PRIVATE, parents=True, exist_ok=True)
         recipe_files = {
             "examples": _copy_examples(folder, "good", good),
             "negatives": _copy_examples(folder, "bad", bad),

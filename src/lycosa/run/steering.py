@@ -179,11 +179,12 @@ def checked_pattern(text: str) -> str:
     host, slash, path = rest.partition("/")
     if not slash and not rest.endswith("*"):
         slash, path = "/", "*"
-    for port in _DEFAULT_PORTS.get(scheme, (":80", ":443")):
+    ports = _DEFAULT_PORTS.get(scheme, (":80", ":443"))
+    while port := next(filter(host.endswith, ports), ""):
         host = host.removesuffix(port)
     pattern = f"{scheme}://{host.lower()}{slash}{path}"
     is_plain = pattern.isascii() and pattern.isprintable() and " " not in pattern and len(pattern) <= 2_000
-    if not is_plain or not any(map(str.isalnum, rest)):
+    if not is_plain or not any(map(str.isalnum, f"{host}{path}")):
         raise UsageError(
             f"not a pattern of URLs: {text[:100]!r}; write one such as *://example.org/ads/*, in characters of URLs"
         )

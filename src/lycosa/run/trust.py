@@ -308,7 +308,7 @@ def _subpredicates(predicate: Predicate) -> Iterator[Predicate]:
 def _is_inside_folder(folder: Path, name: str) -> bool:
     try:
         return is_inside(folder, folder / name)
-    except (OSError, ValueError, RuntimeError):  # not a possible file name, or a loop of links
+    except (OSError, ValueError):  # not a possible file name, or a loop of links
         return False
 
 

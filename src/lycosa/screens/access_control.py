@@ -18,10 +18,12 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from msgspec import Struct
 from starlette.requests import cookie_parser
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lycosa.vocabulary.networks import network_of
+from lycosa.vocabulary.networks import is_address, network_of
+
+from .fair_share import OWNER, READER
 
 ADMITTED = "lycosa.admitted"  # key of the ASGI scope, of requests that are let through: how
 ANONYMOUS, BY_SECRET = "anonymous", "by a secret"
@@ -44,9 +46,10 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 LOGIN = "/login"
-_MAX_FAILURES_PER_NETWORK = 5  # wrong passwords per minute and IPv6 network of 64 bits or IPv4 address, after which no
+_MAX_FAILURES_PER_NETWORK = 5  # wrong passwords per minute and address (of IPv6, network of 64 bits), after which no
 # password from it is checked
-_MAX_FAILURES = 100  # the same from all networks
+_MAX_FAILURES = 100  # the same from all networks, but for those from which somebody has logged in
+_MAX_LOGGED_IN = 100  # such networks that are remembered
 # those that a response may set itself
 _OVERRIDABLE_HEADERS = ("content-security-policy", "x-frame-options", "referrer-policy", "cache-control")
 
@@ -91,6 +94,7 @@ class AccessControl:
         self._cookie = f"lycosa-{access.port}"  # cookies of all ports of a host go to each of them
         self._session = secrets.token_urlsafe(32)
         self._failures: deque[tuple[float, str]] = deque(maxlen=_MAX_FAILURES)  # when, and from which network
+        self._logged_in: deque[str] = deque(maxlen=_MAX_LOGGED_IN)  # networks
         self.form_token = hmac.new(self._session.encode(), b"form", hashlib.sha256).hexdigest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +129,17 @@ class AccessControl:
                 response = await self._refusal_of_post(scope, receive, headers, origins, is_program=is_program)
         if response is None:
             scope[ADMITTED] = admitted
+            READER.set(OWNER if admitted is BY_SECRET else self._network(scope, headers))
         await (response or self._app)(scope, receive, send)
+
+    def _network(self, scope: Scope, headers: Mapping[str, str]) -> str:
+        """The network that a request comes from. Behind the proxy that publishes the screens, it is that of the last
+        address in X-Forwarded-For, which the proxy adds."""
+        address = (scope.get("client") or ("",))[0]
+        forwarded = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        if self.access.public_url and _is_loopback(address) and is_address(forwarded):
+            address = forwarded
+        return network_of(address)
 
     def _is_same_site(self, headers: Mapping[str, str]) -> bool:
         """Whether no page of another site made the request; links to public screens are allowed."""
@@ -141,7 +155,11 @@ class AccessControl:
 
     def _login_or_denial(self, scope: Scope) -> Response:
         """The response to a request without a secret: the login page for people with a password, else a denial."""
-        if self.access.password and scope["method"] == "GET" and not scope["path"].startswith(("/api/", "/metrics")):
+        if scope["path"].startswith("/api/"):
+            return JSONResponse({"error": _NO_SECRET}, 403)
+        if scope["path"] == "/metrics":
+            return PlainTextResponse(f"{_NO_SECRET}\n", 403)
+        if self.access.password and scope["method"] == "GET":
             return RedirectResponse(LOGIN, 303)
         return HTMLResponse(_DENIED_PAGE, 403)
 
@@ -153,14 +171,17 @@ class AccessControl:
             return HTMLResponse(_login_page(""))
         if headers.get("origin", "").lower() not in origins:
             return PlainTextResponse("a page of another site sent this\n", 403)
-        now, network = self._clock(), network_of((scope.get("client") or ("",))[0])
+        now, network = self._clock(), self._network(scope, headers)
         recent = [failed_network for at, failed_network in self._failures if now - at < 60.0]
-        if recent.count(network) >= _MAX_FAILURES_PER_NETWORK or len(recent) >= _MAX_FAILURES:
+        are_too_many = len(recent) >= _MAX_FAILURES and network not in self._logged_in
+        if recent.count(network) >= _MAX_FAILURES_PER_NETWORK or are_too_many:
             return HTMLResponse(_login_page("Too many wrong passwords: try again in a minute."), 429)
         form = _form_of(await _read(receive))
         if form is None or not _is_equal(form.get("password", ""), self.access.password):
             self._failures.append((now, network))
             return HTMLResponse(_login_page("That is not the password."), 403)
+        if network not in self._logged_in:
+            self._logged_in.append(network)
         response = RedirectResponse("/", 303)
         self._set_cookie(response)
         return response
@@ -225,6 +246,10 @@ def _numeric_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address
         return None
 
 
+def _is_loopback(address: str) -> bool:
+    return is_address(address) and ipaddress.ip_address(address).is_loopback
+
+
 def _host_of(origin: str) -> str:
     return urlsplit(origin).netloc.lower()
 
@@ -274,6 +299,7 @@ def _is_equal(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
+_NO_SECRET = "this is a private server: send the token that lycosa ui has printed, as Authorization: Bearer TOKEN"
 _ENTRY_PAGE = (
     '<!doctype html><html lang="en"><title>Lycosa</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
     "<p>Opening Lycosa …</p></html>"

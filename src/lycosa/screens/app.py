@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -39,6 +38,7 @@ from .access_control import FIGURE_POLICY, FORM, STORED_PAGE_POLICY, AccessContr
 from .comparison import ComparedPart, Comparison, Comparisons
 from .crawls import Crawls, steer_urls
 from .exports import CONTENTS, FORMATS, ExportResponse, Exports, export_view
+from .fair_share import READER, BusyError, FairQueue, ReaderSlots
 from .frontier import FrontierView, frontier_view
 from .learning import learn
 from .library import Library, NoSuchCollectionError
@@ -70,6 +70,8 @@ from .versions import VersionsView, versions_view
 
 T = TypeVar("T")
 _MAX_THREADS = 4  # that read collections at a time
+_MAX_THREADS_PER_READER = 2  # for one anonymous reader
+_MAX_WAITING = 40  # requests of one anonymous reader that wait for a thread
 _STATIC = {"screens.css": "text/css", "screens.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _MAX_METRICS_COLLECTIONS = 500  # collections
 _MAX_CHOICES = 500  # collections to choose from
@@ -78,6 +80,7 @@ _EVENT_INTERVAL = 1.5  # seconds
 _MAX_EVENTS = 2_400  # of one connection, which then ends after an hour; browsers connect again
 _MAX_STREAMS = 24  # connections that wait for events; for a further one, the oldest is ended
 _MAX_STORED = 16  # stored pages that are sent at a time; each may have some megabytes
+_MAX_STORED_PER_READER = 4  # to one anonymous reader
 _PART = 1 << 16  # bytes of a stored page
 _INDEX_INTERVAL = 30.0  # seconds at least between two updates of the search index of a collection
 
@@ -161,10 +164,10 @@ class Screens:
         self._exports = Exports()
         self._crawls = crawls
         self._streams: deque[object] = deque(maxlen=_MAX_STREAMS)  # connections that wait for events, the oldest first
-        self._stored = BoundedSemaphore(_MAX_STORED)
+        self._threads = FairQueue(_MAX_THREADS, per_reader=_MAX_THREADS_PER_READER, max_waiting=_MAX_WAITING)
+        self._stored = ReaderSlots(_MAX_STORED, per_reader=_MAX_STORED_PER_READER)
         self._queues: dict[Path, TeachingQueue] = {}
         self._indexing: dict[Path, tuple[float, asyncio.Task[None]]] = {}  # with when it began
-        self._limiter: anyio.CapacityLimiter | None = None
         self._files = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader(__package__),
@@ -208,9 +211,11 @@ class Screens:
         self._templates.globals["form_token"] = token
 
     async def _in_thread(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_MAX_THREADS)
-        return await run_sync(partial(function, *arguments, **keywords), limiter=self._limiter)
+        try:
+            async with self._threads.slot(READER.get()):
+                return await run_sync(partial(function, *arguments, **keywords))
+        except BusyError:
+            raise HTTPException(503, "Too many requests at a time; try again.") from None
 
     def _render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
@@ -251,19 +256,21 @@ class Screens:
         origin, no scripts, requests or cookies."""
         folder = self._requested_folder(request)
         url, look = parameters.url(request), parameters.integer(request, "look")
-        if not self._stored.acquire(blocking=False):
+        reader = READER.get()
+        if not self._stored.take(reader):
             raise HTTPException(503, "too many stored pages are being read; try again")
+        release = partial(self._stored.release, reader)
         try:
             html = await self._in_thread(stored_html, folder, url, look)
         except BaseException:
-            self._stored.release()
+            release()
             raise
         headers = {
             "Content-Security-Policy": STORED_PAGE_POLICY,
             "X-Frame-Options": "SAMEORIGIN",
             "Referrer-Policy": "no-referrer",
         }
-        return _StoredPageResponse(html.encode("utf-8", "replace"), headers=headers, release=self._stored.release)
+        return _StoredPageResponse(html.encode("utf-8", "replace"), headers=headers, release=release)
 
     async def frontier(self, request: Request) -> Response:
         view = await self._frontier(request)
@@ -361,8 +368,8 @@ class Screens:
                 try:
                     view = await self._in_thread(self._live, name, folder)
                     html = self._templates.get_template("live.html").render(view=view, name=name)
-                except LycosaError as error:
-                    message = self._message(error)
+                except (LycosaError, HTTPException) as error:
+                    message = error.detail if isinstance(error, HTTPException) else self._message(error)
                     html = self._templates.get_template("failure_part.html").render(message=message)
                 yield b"data: " + msgspec.json.encode(html) + b"\n\n" if html != last_html else b": as before\n\n"
                 last_html = html

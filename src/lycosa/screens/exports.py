@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from queue import Empty, Full, Queue
-from threading import BoundedSemaphore, Event, Thread
+from threading import Event, Thread
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -23,6 +23,8 @@ from lycosa.run.export import ExportContent, labels_of, rows, selection_of
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import LycosaError, UsageError
 
+from .fair_share import READER, ReaderSlots
+
 FORMATS = {  # by name: title and media type; only formats that are written from beginning to end
     "jsonl": ("JSON, a page a line", "application/x-ndjson"),
     "csv": ("table for spreadsheets (CSV)", "text/csv; charset=utf-8"),
@@ -34,7 +36,8 @@ CONTENTS = {  # by value of `ExportRequest.content`: its title
     "markdown": "with the text as Markdown",
 }
 MAX_PAGES = 1_000_000
-MAX_CONCURRENT_EXPORTS = 2
+MAX_CONCURRENT_EXPORTS = 8
+MAX_EXPORTS_PER_READER = 2  # by one anonymous reader
 _CHUNK_BYTES = 1 << 16
 _MAX_QUEUED_CHUNKS = 8
 _POLL_INTERVAL = 1.0  # seconds between checks whether the other side is still connected
@@ -91,7 +94,7 @@ class Exports:
     """Starts exports, with a limit of concurrent ones."""
 
     def __init__(self) -> None:
-        self._slots = BoundedSemaphore(MAX_CONCURRENT_EXPORTS)
+        self._slots = ReaderSlots(MAX_CONCURRENT_EXPORTS, per_reader=MAX_EXPORTS_PER_READER)
 
     def open(self, folder: Path, request: ExportRequest) -> "ExportStream":
         """Starts an export, which the caller must read or close; errors of the request are raised here."""
@@ -99,18 +102,19 @@ class Exports:
         selection = request.selection(folder)
         with open_for_reading(folder):
             pass  # a collection that cannot be opened is refused before anything is sent
-        if not self._slots.acquire(blocking=False):
-            raise LycosaError(f"{MAX_CONCURRENT_EXPORTS} exports are being written already; try again when one is done")
-        return ExportStream(partial(_write, folder, request, selection), self._slots)
+        reader = READER.get()
+        if not self._slots.take(reader):
+            raise LycosaError("too many exports are being written already; try again when one is done")
+        return ExportStream(partial(_write, folder, request, selection), partial(self._slots.release, reader))
 
 
 class ExportStream:
-    """The bytes of an export, written by a thread with back-pressure."""
+    """The bytes of an export, written by a thread with back-pressure; `release` is called when it has ended."""
 
-    def __init__(self, write: Callable[["_Pipe"], None], slots: BoundedSemaphore):
+    def __init__(self, write: Callable[["_Pipe"], None], release: Callable[[], None]):
         self._pipe = _Pipe()
         self._write = write
-        self._slots = slots
+        self._release = release
         self._failure: Exception | None = LycosaError("the export broke off")  # until it is complete
         self._thread = Thread(target=self._run, name="export", daemon=True)
         self._thread.start()
@@ -125,7 +129,7 @@ class ExportStream:
         finally:  # also after a bug, whose traceback the thread prints
             with suppress(_DisconnectedError):
                 self._pipe.end()
-            self._slots.release()
+            self._release()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while (chunk := await run_sync(self._pipe.chunk)) is not None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from .files import open_regular_file
+from .files import open_regular_file, resolved
 
 _SUPER_JOURNAL_END = bytes.fromhex("d9d505f920a163d7")  # the last bytes of a journal that names a super-journal
 Mode = Literal[
@@ -53,9 +53,11 @@ def has_only_tables(connection: sqlite3.Connection, tables: Mapping[str, str]) -
 
 
 def _refuse_super_journal(path: Path) -> None:
-    target = path.resolve()  # SQLite follows symbolic links, and looks for the journal beside the target
-    journal = target.with_name(f"{target.name}-journal")
     try:
+        target = resolved(path)  # SQLite follows symbolic links, and looks for the journal beside the target
+        if not target.name:
+            return
+        journal = target.with_name(f"{target.name}-journal")
         with open_regular_file(journal) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - len(_SUPER_JOURNAL_END)))
             names_super_journal = file.read() == _SUPER_JOURNAL_END

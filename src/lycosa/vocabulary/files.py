@@ -7,8 +7,8 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from errno import EBADF, EEXIST, EFBIG, EINVAL, ENOLCK, EOPNOTSUPP
+from contextlib import contextmanager, suppress
+from errno import EBADF, EEXIST, EFBIG, EINVAL, EISDIR, ELOOP, ENOLCK, EOPNOTSUPP
 from io import BufferedIOBase
 from pathlib import Path
 from secrets import token_hex
@@ -33,7 +33,8 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
 
     The bytes go to `path` + ".new", which is fsynced and renamed to `path`; then the folder is fsynced. If the block
     raises, `path` stays as it was and the temporary file is removed; one left behind by a killed process is reused.
-    Concurrent writers wait for each other. Symbolic links are followed. Pipes and devices are written directly.
+    Concurrent writers wait for each other. Symbolic links are followed. Pipes and devices are written directly. For a
+    folder or a loop of links, OSError is raised.
 
     private: only the owner may read the file.
     durable: False skips fsync: faster, safe against a kill but not against a power failure.
@@ -43,7 +44,9 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
         with path.open("wb") as file:
             yield file
         return
-    target = path.resolve()
+    target = resolved(path)
+    if target.is_dir():
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
     temporary = target.with_name(f"{target.name}.new")
     with _locked(temporary, 0o600 if private else 0o666, wait=wait) as file:
         try:
@@ -208,9 +211,18 @@ def read_rest(file: BinaryIO, limit: int) -> bytes:
     return content
 
 
+def resolved(path: Path) -> Path:
+    """The absolute path without symbolic links; it need not exist. Raises OSError if links form a loop."""
+    with suppress(RuntimeError):  # of a loop; since Python 3.13, a part of it is returned
+        if not (target := path.resolve()).is_symlink():
+            return target
+    raise OSError(ELOOP, os.strerror(ELOOP), str(path))
+
+
 def is_inside(folder: Path, path: Path) -> bool:
-    """Whether a path is inside a folder once all symbolic links are resolved; it need not exist."""
-    return path.resolve().is_relative_to(folder.resolve())
+    """Whether a path is inside a folder once all symbolic links are resolved; it need not exist. Raises OSError if
+    links form a loop."""
+    return resolved(path).is_relative_to(resolved(folder))
 
 
 class DamagedTextError(Exception):

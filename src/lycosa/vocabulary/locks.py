@@ -2,6 +2,7 @@
 
 import os
 import stat
+from contextlib import suppress
 from errno import EINVAL, EWOULDBLOCK
 from pathlib import Path
 from typing import IO, Any, Self, TextIO
@@ -16,15 +17,28 @@ HAS_FLOCK = fcntl is not None  # locks end with their process, and a locked file
 
 def open_lock_file(path: Path) -> TextIO:
     """Opens a file to be locked, creating it if needed. Raises OSError for a link, a pipe or a device, since the holder
-    of the lock writes its process number into the file."""
+    of the lock writes its process number into the file.
+
+    Whoever may read a file can lock it: those who may not write it are kept from reading it, too.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     file = os.fdopen(
         os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666), "a+", encoding="ascii", errors="replace"
     )
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    mode = os.fstat(file.fileno()).st_mode
+    if not stat.S_ISREG(mode):
         file.close()
         raise OSError(EINVAL, "it is not a regular file", str(path))
+    if HAS_FLOCK and (mode_for_writers := stat.S_IMODE(mode) & ~_read_only_bits(mode)) != stat.S_IMODE(mode):
+        with suppress(PermissionError):  # it belongs to somebody else
+            os.fchmod(file.fileno(), mode_for_writers)
     return file
+
+
+def _read_only_bits(mode: int) -> int:
+    """The permissions to read a file of those who may not write it."""
+    readers_and_writers = ((stat.S_IRGRP, stat.S_IWGRP), (stat.S_IROTH, stat.S_IWOTH))
+    return sum(reader for reader, writer in readers_and_writers if mode & reader and not mode & writer)
 
 
 class Lock:

@@ -48,10 +48,11 @@ def network_of(address: str, bits: int = SUBNET) -> str:
     ('2a00:0:0:1::/64', '2a00::/48', '1.2.3.4')
     """
     machine = machine_at(address)
-    return str(IPv6Network((machine, bits), strict=False)) if ":" in machine and _is_address(machine) else machine
+    return str(IPv6Network((machine, bits), strict=False)) if ":" in machine and is_address(machine) else machine
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether a text is an IP address, and not a name."""
     try:
         return bool(ip_address(text))
     except ValueError:

@@ -168,7 +168,8 @@ def host_named(text: str) -> Host | None:
     if not host or len(host) > _MAX_HOST_TEXT or set(host) & set("/\\@?# "):
         return None
     url = normalise(f"http://{host}/")
-    return None if url is None else host_of(url)
+    named = None if url is None else host_of(url)
+    return None if named is None or len(named) > _MAX_HOST_TEXT else named  # in Punycode, it may be longer
 
 
 def url_and_host_spellings(url: str) -> tuple[str, ...]:

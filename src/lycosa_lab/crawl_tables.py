@@ -13,7 +13,7 @@ from lycosa.vocabulary.records import JsonValue
 
 from .measures import points_along
 from .results import Claim, Figure, Row
-from .statistics import PairedTest, finite_or_none, holds_or_unknown, paired_t, summary
+from .statistics import PairedTest, finite_or_none, holds_or_none, paired_t, summary
 from .tables import Scores, mean_curve, mean_rows, nan_if_none, pair_rows, rounded
 from .test_bed import ALPHA_POINTS, MAX_STATUS, POINTS
 
@@ -74,7 +74,7 @@ class CrawlTables:
     def lead_claim(self, measure: str, leader: str, other: str, *, id: str, text: str, paper: str) -> Claim:
         """The claim that one setting has significantly more of a measure than another."""
         test = self.test(measure, leader, other)
-        holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
+        holds = holds_or_none(test.is_gain_or_unknown, test.p)
         return Claim(
             id=id,
             kind="paper",

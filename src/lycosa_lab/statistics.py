@@ -112,13 +112,13 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def holds_or_unknown(holds: bool, *tested: float) -> bool | None:
+def holds_or_none(holds: bool, *tested: float) -> bool | None:
     """Whether a claim holds that rests on these p-values or shares; None, only reported, if one of them is NaN and
     nothing else makes the claim fail.
 
     holds: whether it holds as far as the values are known, so that NaN in them does not count against it.
 
-    >>> holds_or_unknown(True, 0.01), holds_or_unknown(True, 0.01, math.nan), holds_or_unknown(False, 0.2, math.nan)
+    >>> holds_or_none(True, 0.01), holds_or_none(True, 0.01, math.nan), holds_or_none(False, 0.2, math.nan)
     (True, None, False)
     """
     return None if holds and any(map(math.isnan, tested)) else holds

@@ -38,7 +38,7 @@ from lycosa_lab.studies.league.tasks import (
     topics_of,
 )
 from lycosa_lab.worlds.synthetic import SyntheticWorld
-from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, WikipediaSchools
+from lycosa_lab.worlds.wikipedia_schools import SUBJECT_INDEX, WikipediaSchools
 
 CLAIMS = [
     "default-beats-best-first",
@@ -315,7 +315,7 @@ def test_nothing_gives_the_subject_of_an_article_away(tmp_path):
     files = {**SCHOOLS, bee: str(SCHOOLS[bee]).replace("</h1>", f"</h1>{line}")}
     world = WikipediaSchools(path=str(tar_of(tmp_path / "schools.tar.xz", files)))
     topic = next(topic for topic in _subjects(world) if topic.name == "Life/Bees")
-    web, index = TopicWeb(WorldPages(world), topic), Url(str(FRONT_PAGE).replace("subject.", "subject.Life.Bees."))
+    web, index = TopicWeb(WorldPages(world), topic), Url(str(SUBJECT_INDEX).replace("subject.", "subject.Life.Bees."))
     assert index in world
     assert index not in web
     assert web.html(index) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa_lab.statistics import bootstrap_interval, holds_or_unknown, holm, paired_t, pairwise, spearman, summary
+from lycosa_lab.statistics import bootstrap_interval, holds_or_none, holm, paired_t, pairwise, spearman, summary
 
 NAN = math.nan
 some_floats = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20)
@@ -153,15 +153,15 @@ def test_a_bootstrap_of_fewer_than_two_values_tells_nothing():
 
 
 def test_a_claim_that_fails_anyway_fails_whatever_was_not_tested():
-    assert holds_or_unknown(False, 0.2, math.nan) is False and holds_or_unknown(False, math.nan) is False
-    assert holds_or_unknown(True, 0.2, math.nan) is None
-    assert holds_or_unknown(True, 0.01) is True and holds_or_unknown(False, 0.2) is False
+    assert holds_or_none(False, 0.2, math.nan) is False and holds_or_none(False, math.nan) is False
+    assert holds_or_none(True, 0.2, math.nan) is None
+    assert holds_or_none(True, 0.01) is True and holds_or_none(False, 0.2) is False
 
 
 def test_a_test_without_p_may_be_a_gain_only_in_the_right_direction():
     rises, falls, empty = paired_t([2.0], [1.0]), paired_t([1.0], [2.0]), paired_t([], [])
     assert [test.is_gain_or_unknown for test in (rises, falls, empty)] == [True, False, True]
     assert not any(test.is_gain for test in (rises, falls, empty))
-    assert [holds_or_unknown(test.is_gain_or_unknown, test.p) for test in (rises, falls, empty)] == [None, False, None]
+    assert [holds_or_none(test.is_gain_or_unknown, test.p) for test in (rises, falls, empty)] == [None, False, None]
     by_chance = paired_t([1.0, 2.0, 3.1], [1.1, 1.9, 3.0])
     assert by_chance.difference > 0 and not by_chance.is_gain_or_unknown

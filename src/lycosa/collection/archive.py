@@ -511,13 +511,13 @@ def _metadata_without(metadata: Metadata, is_forgotten: Callable[[Url], bool]) -
         return None
     match metadata:
         case RunStart():
-            # `sitemap_seeds` is the number of the last seeds, which sitemaps named; the user gave those before.
-            given_count = len(metadata.seeds) - (metadata.sitemap_seeds or 0)
+            # The last seeds are those that sitemaps named; the user gave those before.
+            given_count = len(metadata.seeds) - (metadata.sitemap_seed_count or 0)
             given, from_sitemaps = (
                 tuple(seed for seed in seeds if not is_forgotten(seed))
                 for seeds in (metadata.seeds[:given_count], metadata.seeds[given_count:])
             )
-            return replace(metadata, seeds=given + from_sitemaps, sitemap_seeds=len(from_sitemaps) or UNSET)
+            return replace(metadata, seeds=given + from_sitemaps, sitemap_seed_count=len(from_sitemaps) or UNSET)
         case Scores():
             relevance, standing = (
                 {page: value for page, value in values.items() if not is_forgotten(Url(page))}

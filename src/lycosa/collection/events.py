@@ -51,7 +51,7 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     # hash of the rank lists used; not written if there were none
     rank_lists_digest: str | UnsetType = field(default=UNSET, name="authority")
     # number of seeds, the last ones, that are from sitemaps; not written for none
-    sitemap_seeds: int | UnsetType = UNSET
+    sitemap_seed_count: int | UnsetType = field(default=UNSET, name="sitemap_seeds")
 
 
 class Attempt(Struct, frozen=True):

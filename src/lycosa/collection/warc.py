@@ -63,7 +63,7 @@ def sha1_digest(data: bytes) -> str:
     return "sha1:" + "".join([_DIGIT_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
-@lru_cache(maxsize=4)  # the records of one group have the same time
+@lru_cache(maxsize=4)  # the records of one event have the same time
 def date_of(at: float) -> str:
     """Seconds since the epoch as a WARC date."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -63,7 +63,8 @@ class CrawlState:
     Frontier and loop are restored on first use, because that reads every waiting URL.
 
     journal: records the events of the loop.
-    recall: gets every visit.
+    recall: estimates the share of the relevant pages that was found. It gets every visit, and is invalidated, so that
+        it reads the catalog again, where something else changes what was found or can be.
     """
 
     def __init__(
@@ -170,7 +171,8 @@ class CrawlState:
         for url, fingerprint, digest in self._catalog.fingerprints():
             duplicates.add(fingerprint, url, digest)
         for url, digest, is_copy in self._catalog.duplicates():
-            duplicates.add_duplicate(digest, url, is_followed=not is_copy)  # the links of such copies are not followed
+            # A copy (`Visit.is_copy`) is a duplicate whose links are not followed.
+            duplicates.add_duplicate(digest, url, is_followed=not is_copy)
         return duplicates
 
     @property
@@ -199,6 +201,9 @@ class CrawlState:
         return strategy
 
     def _restored_frontier(self) -> DurableFrontier:
+        """What waits in the catalog, with the holds of hosts, and how often each site was passed over for others, as it
+        had used up its share of the requests.
+        """
         catalog, requests = self._catalog, self._recipe.requests
         frontier = DurableFrontier(
             catalog.connection,
@@ -233,10 +238,9 @@ class CrawlState:
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
-        holds, forgotten = (
-            self.frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD),
-            read_forgotten(self._folder),
-        )
+        forgotten = read_forgotten(self._folder)
+        # No request to these hosts until then, whether they are held or their delay is as long.
+        holds = self.frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD)
         saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state("holds", saved_holds)
         if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):
@@ -280,10 +284,10 @@ class CrawlState:
 
     def _add_seeds(self, run: RunStart) -> None:
         """Adds the seeds of a run to those of earlier ones."""
-        known, named = set(self._seeds), len(run.seeds) - (run.sitemap_seeds or 0)
+        known, named_count = set(self._seeds), len(run.seeds) - (run.sitemap_seed_count or 0)
         self._seeds += [seed for seed in dict.fromkeys(run.seeds) if seed not in known]
-        self._from_sitemaps.update(seed for seed in run.seeds[named:] if seed not in known)
-        self._from_sitemaps.difference_update(run.seeds[:named])
+        self._from_sitemaps.update(seed for seed in run.seeds[named_count:] if seed not in known)
+        self._from_sitemaps.difference_update(run.seeds[:named_count])
         self._sites_of_seeds_and_examples = None
 
     def _apply_strategy(self, run: RunStart, before: RunSettings) -> list[str]:
@@ -421,7 +425,7 @@ class CrawlState:
         """Queues again what no visit leads to, after a re-ranking has emptied the frontier: the URLs that the user has
         boosted, and those that got no answer in earlier runs."""
         self._queue_boosted(self._steering.boosted)
-        self._unanswered.queue_first()
+        self._unanswered.queue_one_per_host()
 
     def mark_reranked(self) -> None:
         """Notes in the catalog that the frontier was re-ranked."""

@@ -247,7 +247,7 @@ class LiveRun:
                 access_log=session.access_log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
-                sitemap_seeds=len(sitemap_urls) or UNSET,
+                sitemap_seed_count=len(sitemap_urls) or UNSET,
                 rank_lists_digest=session.rank_lists_digest or UNSET,
             )
         )

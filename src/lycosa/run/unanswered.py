@@ -45,9 +45,9 @@ class UnansweredUrls:
     def begin_run(self) -> None:
         """Queues one URL of each host that did not answer in earlier runs."""
         self._urls = self._read(before_last_run=False)
-        self.queue_first()
+        self.queue_one_per_host()
 
-    def queue_first(self) -> None:
+    def queue_one_per_host(self) -> None:
         """Queues one URL of each host, unless one of it waits already."""
         frontier = self._frontier()
         for urls in self._urls_by_host().values():

@@ -95,7 +95,7 @@ class StandingModel:
         )
 
     def to_plain(self) -> JsonValue:
-        """The model as JSON-compatible data; of the table of traffic, only its size and `neutral`."""
+        """The model as JSON-compatible data; of the table of traffic, only its size and the value of other domains."""
         background = self.features.background
         return {
             "kind": _FORMAT,

@@ -48,7 +48,7 @@ FILLED_IN_BY_CRAWL = frozenset(  # keywords of constructors that are no options 
         "topic_of",  # returns the topic of a page, by a taxonomy
         "map_priority",  # priority of links of the map, from the table [map] of the recipe
         "share",  # factor of the priorities of other links, from the table [map] too
-        "half_life",  # from the table [logs] of the recipe
+        "half_life",  # days after which an access of the log counts half, from the table [logs] of the recipe
     )
 )
 

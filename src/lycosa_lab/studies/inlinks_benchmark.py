@@ -13,7 +13,7 @@ from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, classifier_accuracy_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_none, summary
 from lycosa_lab.study import Size
 from lycosa_lab.tables import mean_curve, nan_if_none
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
@@ -134,7 +134,7 @@ def _model_beats_in_links(tables: CrawlTables) -> Claim:
 
 def _equal_topicality(tables: CrawlTables) -> Claim:
     test = tables.test(TOPICALITY, MODEL, COUNTED)
-    holds = holds_or_unknown(not test.p < SIGNIFICANT, test.p)
+    holds = holds_or_none(not test.p < SIGNIFICANT, test.p)
     return Claim(
         id="inlinks-benchmark.equal-topicality",
         kind="paper",

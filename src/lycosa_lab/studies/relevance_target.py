@@ -16,7 +16,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import JsonValue, Page, Url
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.simulation import crawl
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, p_of_trend, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_none, p_of_trend, summary
 from lycosa_lab.study import Size
 from lycosa_lab.tables import Scores, mean_rows, nan_if_none, pair_rows, rounded
 from lycosa_lab.test_bed import TestBed, examples_of, in_links_of, prepare_test_bed
@@ -180,7 +180,7 @@ def _scores(outcomes: Sequence[JsonValue], measure: str) -> Scores:
 def _trend(measure: str, direction: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
     p = p_of_trend(columns)
     means = ", ".join(f"{setting} {summary(scores[measure][setting]):.3f}" for setting in SETTINGS)
-    holds = holds_or_unknown(not p >= SIGNIFICANT, p)
+    holds = holds_or_none(not p >= SIGNIFICANT, p)
     return Claim(
         id=f"relevance-target.{'relevance' if measure == RELEVANCE else 'standing'}-{direction}",
         kind="beyond",

@@ -10,7 +10,7 @@ from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.crawl_tables import CALIBRATED_WORLD, STATUS, TOPICALITY, CrawlTables, classifier_accuracy_claim
 from lycosa_lab.results import Claim, Figure, Findings, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, p_of_trend, ratio
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_none, p_of_trend, ratio
 from lycosa_lab.study import Size
 from lycosa_lab.tables import ranked_by_mean
 from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
@@ -141,7 +141,7 @@ def _trend_rows(tables: CrawlTables) -> list[Row]:
 def _trend(tables: CrawlTables) -> Claim:
     trends = _trend_p_values(tables)
     failures = [measure for measure, p in trends.items() if p >= SIGNIFICANT]
-    holds = holds_or_unknown(not failures, *trends.values())
+    holds = holds_or_none(not failures, *trends.values())
     return Claim(
         id="utility-tradeoff.trend",
         kind="paper",
@@ -169,7 +169,7 @@ def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     """On the synthetic world only a calibration: this world was fitted to the share of a crawl with α = .5 that the
     classifiers accept."""
     share = ratio(tables.mean(TOPICALITY, HALF), tables.mean(TOPICALITY, TOPIC_ONLY))
-    holds = holds_or_unknown(not share < MIN_TOPICALITY_KEPT, share)
+    holds = holds_or_none(not share < MIN_TOPICALITY_KEPT, share)
     return Claim(
         id="utility-tradeoff.half-stays-topical",
         kind="calibration" if world == CALIBRATED_WORLD else "paper",

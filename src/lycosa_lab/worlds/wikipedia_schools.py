@@ -24,7 +24,7 @@ BASE = "http://schools-wikipedia.example/"
 _INDEX = "wp/index/"
 _INDEX_START = _INDEX + "subject.htm"
 HOME_PAGE = Url(BASE + "index.htm")
-FRONT_PAGE = Url(BASE + _INDEX_START)  # of the subject index, from which all of it is reached
+SUBJECT_INDEX = Url(BASE + _INDEX_START)  # the page from which all index pages are reached
 _COLUMNS = "person, time, seconds, articles separated by ';', and any others"
 _BACK = "<"  # instead of an article: back to the previous one
 _MAX_LINE = 1 << 20  # bytes
@@ -73,7 +73,7 @@ def _urls(source: Path) -> dict[str, Url]:
 def _directory(pages: PageStore) -> Iterator[Category]:
     """The subjects that list articles, in breadth-first order from the first index page."""
     reader = Reader()
-    queue, seen = deque([FRONT_PAGE]), set[Url]()
+    queue, seen = deque([SUBJECT_INDEX]), set[Url]()
     while queue:
         subject = queue.popleft()
         page = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))

@@ -11,7 +11,7 @@ from math import isnan
 
 from lycosa_lab.crawl_tables import STATUS, STATUS_OF_ALL, TOPICALITY, TRUE_TOPICALITY, CrawlTables
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, ratio
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_none, ratio
 from lycosa_lab.studies.utility_tradeoff import MIN_TOPICALITY_KEPT
 
 from .runs import (
@@ -33,7 +33,7 @@ def status_above_fixed_half(tables: CrawlTables) -> Claim:
     settings = (ADAPTIVE_06, ADAPTIVE_07, ADAPTIVE_08)
     tests = {setting: tables.test(STATUS, setting, FIXED_HALF) for setting in settings}
     failures = [name for name, test in tests.items() if not test.is_gain_or_unknown]
-    holds = holds_or_unknown(not failures, *(test.p for test in tests.values()))
+    holds = holds_or_none(not failures, *(test.p for test in tests.values()))
     return Claim(
         id="adaptive-utility.status-above-constant-half",
         kind="paper",
@@ -61,7 +61,7 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
     compared = (ADAPTIVE_07, ADAPTIVE_08)
     lower = [name for name in compared if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
     is_higher = not tests[ADAPTIVE_09].difference <= 0
-    holds = holds_or_unknown(not lower and is_higher, *(tests[name].p for name in (*compared, ADAPTIVE_09)))
+    holds = holds_or_none(not lower and is_higher, *(tests[name].p for name in (*compared, ADAPTIVE_09)))
     reasons = [f"{_joined(lower)} significantly lower"] if lower else []
     reasons += [] if is_higher else [f"{ADAPTIVE_09} not higher"]
     return Claim(
@@ -136,7 +136,7 @@ def status_above_topic_only(tables: CrawlTables, id_suffix: str, circumstances: 
     failures = [] if test.is_gain_or_unknown else ["status not higher, or not significantly"]
     if share < MIN_TOPICALITY_KEPT:
         failures.append(f"it keeps less than {MIN_TOPICALITY_KEPT:.0%} of the topicality")
-    holds = holds_or_unknown(not failures, test.p, share)
+    holds = holds_or_none(not failures, test.p, share)
     return Claim(
         id=f"adaptive-utility.{id_suffix}",
         kind="paper",

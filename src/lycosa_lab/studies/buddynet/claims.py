@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from lycosa_lab.results import Claim, Row
-from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_unknown, holm, paired_t, summary
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, holds_or_none, holm, paired_t, summary
 from lycosa_lab.tables import nan_if_none
 
 from .runs import BUDDYNET, SHORTCUTS, WALK, WALK_WITH_BUDDY_LIST, WALK_WITH_INDEXES, WALK_WITH_INDEXES_BY_ALL
@@ -52,8 +52,8 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         measured="; ".join(_measured_line(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         p=finite_or_none(p),
-        holds=holds_or_unknown(not reason, p),
-        reason=reason if holds_or_unknown(not reason, p) is False else "",
+        holds=holds_or_none(not reason, p),
+        reason=reason if holds_or_none(not reason, p) is False else "",
     )
 
 
@@ -130,8 +130,8 @@ def factors(runs: Sequence[Row]) -> Claim:
         paper="random-walk 3842, walk+list 1370, walk+index 3459, buddynet 1122 messages",
         measured=", ".join(f"{name} {mean_of(runs, name, False, 'messages'):.0f}" for name in algorithms) + " messages",
         p=finite_or_none(p),
-        holds=holds_or_unknown(not reason, p),
-        reason=reason if holds_or_unknown(not reason, p) is False else "",
+        holds=holds_or_none(not reason, p),
+        reason=reason if holds_or_none(not reason, p) is False else "",
     )
 
 
@@ -156,8 +156,8 @@ def replication(replicas: Sequence[Row]) -> Claim:
         " 5 000 peers: 7.1 and 4.9 times at .01",
         measured="; ".join(gains),
         p=finite_or_none(p),
-        holds=holds_or_unknown(not reason, p),
-        reason=reason if holds_or_unknown(not reason, p) is False else "",
+        holds=holds_or_none(not reason, p),
+        reason=reason if holds_or_none(not reason, p) is False else "",
     )
 
 
@@ -173,8 +173,8 @@ def index_transfers_settle(runs: Sequence[Row]) -> Claim:
         paper="4 % of the queries, then 3.3 %",
         measured=f"{_mean(before):.1%} of the queries, then {_mean(after):.1%}",
         p=finite_or_none(p),
-        holds=holds_or_unknown(not reason, p),
-        reason=reason if holds_or_unknown(not reason, p) is False else "",
+        holds=holds_or_none(not reason, p),
+        reason=reason if holds_or_none(not reason, p) is False else "",
     )
 
 

@@ -5,7 +5,7 @@ the constants of `shared`; those called *listed* start from pages that the world
 """
 
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holds_or_unknown, summary
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holds_or_none, summary
 
 from .shared import (
     BEST_FIRST_LISTED,
@@ -43,7 +43,7 @@ def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim
 
 def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
     test = tables.gain(COLLABORATIVE, INTELLIGENT)
-    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
+    holds = holds_or_none(test.is_gain_or_unknown, test.p)
     run_means = [summary(tables.values(crawl_name)).mean for crawl_name in INTELLIGENT_RUNS]
     fields = "; ".join(
         f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
@@ -69,7 +69,7 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
 
 def combined_best(tables: CollaborativeTables) -> Claim:
     tests = tables.tests("combined-best")
-    holds = holds_or_unknown(
+    holds = holds_or_none(
         not any(pair.test.difference <= 0 or pair.holm_p >= SIGNIFICANT for pair in tests),
         *(pair.holm_p for pair in tests),
     )
@@ -90,7 +90,7 @@ def combined_best(tables: CollaborativeTables) -> Claim:
 
 def learns(tables: CollaborativeTables) -> Claim:
     test = tables.learnt()
-    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
+    holds = holds_or_none(test.is_gain_or_unknown, test.p)
     first, second = tables.means_over_draws(first_tenth), tables.means_over_draws(second_tenth)
     more = sum(b > a for a, b in zip(first, second, strict=True))
     shares = [
@@ -149,7 +149,7 @@ def privacy(tables: CollaborativeTables) -> Claim:
 def control(tables: CollaborativeTables) -> Claim:
     test = tables.gain(COLLABORATIVE, SHUFFLED)
     chance = tables.by_chance()
-    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
+    holds = holds_or_none(test.is_gain_or_unknown, test.p)
     return Claim(
         id=f"{STUDY}.control",
         kind="beyond",

@@ -5,7 +5,7 @@ links, but knows the truth; the script is a short crawler by words of the topic,
 """
 
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import finite_or_none, holds_or_unknown, ratio, summary
+from lycosa_lab.statistics import finite_or_none, holds_or_none, ratio, summary
 
 from .baselines import ORACLE, SCRIPT
 from .tables import AREA, CPU, HARVEST_ERROR, STANDING, LeagueTables
@@ -40,8 +40,8 @@ def _beats(tables: LeagueTables, default: str, other: str, *, id: str) -> Claim:
         measured=f"{default} {summary(scores[default]):.3f}, {other} {summary(scores[other]):.3f}: {times}ahead on"
         f" {ahead} of {test.n} topics (p {test.p:.2g})",
         p=finite_or_none(test.p),
-        holds=holds_or_unknown(test.is_gain_or_unknown, test.p),
-        reason="not more, or not significantly" if holds_or_unknown(test.is_gain_or_unknown, test.p) is False else "",
+        holds=holds_or_none(test.is_gain_or_unknown, test.p),
+        reason="not more, or not significantly" if holds_or_none(test.is_gain_or_unknown, test.p) is False else "",
     )
 
 
@@ -53,7 +53,7 @@ def _near_oracle(tables: LeagueTables, default: str) -> Claim:
         text=f"The default strategy has at least {MIN_SHARE_OF_ORACLE:.0%} of the area of an oracle that follows links",
         paper=None,
         measured=f"{reached:.1%} of {tables.mean(AREA, ORACLE):.3f}",
-        holds=holds_or_unknown(not reached < MIN_SHARE_OF_ORACLE, reached),
+        holds=holds_or_none(not reached < MIN_SHARE_OF_ORACLE, reached),
     )
 
 

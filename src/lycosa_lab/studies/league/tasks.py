@@ -19,7 +19,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa_lab.worlds import StudyWorld
-from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, HOME_PAGE, index_pages, without_related_subjects
+from lycosa_lab.worlds.wikipedia_schools import HOME_PAGE, SUBJECT_INDEX, index_pages, without_related_subjects
 
 MIN_PAGES, MAX_PAGES = 30, 600  # of a topic
 MIN_REACHABLE = 10  # reachable pages of a topic; a task with fewer is left out
@@ -43,7 +43,7 @@ INSPECTED_TOPICS = frozenset(
     )
 )
 DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
-_DEVELOPMENT_SHARE = 3  # one in so many topics, by the hash of its name
+_DEVELOPMENT_DIVISOR = 3  # topics whose names hash to a multiple of it are for development
 _EXCLUDED_CLASSES = frozenset(("universities/other", "universities/department"))
 
 WITHIN, AFAR = "within", "afar"  # whether a crawl starts from its examples, or from a page some links away
@@ -77,7 +77,7 @@ def is_held_out(world: str, topic: str) -> bool:
     """
     if world == "wikipedia-schools":
         return topic.partition("/")[0] not in DEVELOPMENT_SUBJECTS
-    return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_SHARE != 0
+    return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_DIVISOR != 0
 
 
 def topics_of(world: StudyWorld, *, held_out: int, development: int, min_pages: int = MIN_PAGES) -> list[LeagueTopic]:
@@ -119,7 +119,7 @@ def _subjects(world: StudyWorld) -> Iterator[LeagueTopic]:
             frozenset(entry.url for each in included for entry in each.entries),
             is_held_out(world.name, category.name),
             hidden=frozenset(page for each in included for page in index_pages(each.name)),
-            front_page=FRONT_PAGE,
+            front_page=SUBJECT_INDEX,
         )
 
 

@@ -7,7 +7,7 @@ each peer and run, `searches` their means; a round is one comparison with peers 
 from collections.abc import Sequence
 
 from lycosa_lab.results import Claim, Row
-from lycosa_lab.statistics import finite_or_none, holds_or_unknown, paired_t
+from lycosa_lab.statistics import finite_or_none, holds_or_none, paired_t
 
 from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, rows_of, setting_of
 
@@ -46,9 +46,9 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
                 *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
             ]
         ),
-        holds=holds_or_unknown(not failures, test.p),
+        holds=holds_or_none(not failures, test.p),
         p=finite_or_none(test.p),
-        reason="; ".join(failures) if holds_or_unknown(not failures, test.p) is False else "",
+        reason="; ".join(failures) if holds_or_none(not failures, test.p) is False else "",
     )
 
 

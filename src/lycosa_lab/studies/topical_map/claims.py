@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.records import JsonValue
 from lycosa_lab.results import Claim
-from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holds_or_unknown, holm, paired_t, summary
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holds_or_none, holm, paired_t, summary
 
 from .shared import (
     AGAIN,
@@ -70,7 +70,7 @@ def _beyond_the_paper(name: str, *, text: str, measured: str, p: float | None) -
 
 def same_topic_gain(tables: MapTables) -> Claim:
     test, same_seeds = tables.gain(MAPPED, BASELINE), tables.gain(AGAIN, FIRST)
-    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
+    holds = holds_or_none(test.is_gain_or_unknown, test.p)
     return _of_the_paper(
         "same-topic-gain",
         text=f"A crawl with the map of an earlier one of the same topic brings more good pages than the baseline, for"
@@ -162,7 +162,7 @@ def related_topic_gain(tables: MapTables) -> Claim:
         measured=f"{_gain_text(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f}"
         f" pages, {share.mean:.1%} of those crawled, in the mean",
         p=finite_or_none(test.p),
-        holds=holds_or_unknown(test.is_gain_or_unknown and not share.mean >= MAX_RELATED_SHARE, test.p),
+        holds=holds_or_none(test.is_gain_or_unknown and not share.mean >= MAX_RELATED_SHARE, test.p),
         why=_why_not_related(tables, test, share.mean),
     )
 
@@ -182,7 +182,7 @@ def survives_change(tables: MapTables) -> Claim:
     index = max(0, round(FADING_POINT * len(tables.points)) - 1)
     before = _paired_gain(tables.outcomes, MAPPED_LATER, BASELINE_LATER, index).difference
     dead = tables.mean(MAPPED_LATER, lambda crawl: crawl["dead"] / max(1, crawl["downloads"]))
-    holds = holds_or_unknown(test.is_gain_or_unknown, test.p)
+    holds = holds_or_none(test.is_gain_or_unknown, test.p)
     return replace(
         claim,
         measured=f"{_gain_text(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"

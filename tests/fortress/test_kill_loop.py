@@ -181,6 +181,24 @@ def test_a_command_killed_on_its_way_loses_nothing(base, tmp_path, served, how_o
     kill_and_check(base, tmp_path, served, name, killing.at_change(number))
 
 
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0])
+def test_an_import_of_a_log_that_is_killed_can_be_repeated(tmp_path, share):
+    lines = [f'1.2.3.{n % 9} - - [10/Oct/2025:13:55:{n} +0000] "GET /{n} HTTP/1.1" 200 99' for n in range(10, 50)]
+    access = listing(tmp_path / "access", lines)
+
+    def command(name: str) -> list[object]:
+        return ["logs", "import", access, "--into", tmp_path / name, "--site", HOME]
+
+    count_file = listing(tmp_path / "count", ["0" * 9])
+    said = apart(*command("whole"), before=killing.at_change(WITHOUT_END, count_file))
+    assert said.code == 0, said.err
+    number = max(1, round(share * int(count_file.read_text().split()[0])))
+    end(begin(*command("killed"), before=killing.at_change(number)))
+    done(*command("killed"))
+    whole, killed = (done("logs", "show", tmp_path / name, "--json").json for name in ("whole", "killed"))
+    assert (killed["lines"], killed["accesses"], killed["users"]) == (40, whole["accesses"], 9)
+
+
 @pytest.mark.fortress
 @pytest.mark.parametrize("seed", range(300))
 def test_every_command_killed_anywhere_loses_nothing(base, tmp_path, served, how_often, seed):

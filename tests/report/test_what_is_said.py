@@ -19,7 +19,7 @@ from lycosa.cli.options import program
 from lycosa.run.reasons import reasons_in_words
 from lycosa.strategies.hunter import FEATURES
 from lycosa_lab.worlds.server import WorldServer
-from web.loopback import LoopbackServer, response
+from web.loopback import LoopbackServer, response, silence
 from worlds import html
 
 HOME = "http://s.example/"
@@ -152,6 +152,13 @@ def test_a_crawl_whose_host_is_on_hold_says_so_and_how_to_go_on(tmp_path):
         said = lycosa("crawl", folder, "--pages", 3, *resolve)
     assert said.is_one_clear_line(1, "s.example is on hold for 50 more minutes")
     assert "lycosa search" not in said.err
+
+
+def test_a_crawl_that_had_no_time_for_its_examples_says_so_and_how_to_go_on(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], topic='examples = "seeds.txt"')
+    with LoopbackServer({"/": silence, "/robots.txt": silence}) as server:
+        said = lycosa("crawl", folder, "--minutes", 0.001, "--resolve", server.everything[0])
+    assert said.is_one_clear_line(1, "run the same command with more --minutes")
 
 
 @pytest.mark.parametrize("flags", [["--quiet"], ["--quiet", "--json"]])

@@ -116,3 +116,14 @@ def test_an_interrupt_leaves_the_rest_unfetched(folder: Path) -> None:
     assert {line for line in messages if "not reached" in line} == {
         f"example {url}: not reached" for url in (HIVE, OLD, GONE, SHIP)
     }
+
+
+def test_once_the_minutes_of_the_run_are_over_the_others_are_left_to_the_next_run(folder: Path) -> None:
+    recipe = folder / "lycosa.toml"
+    recipe.write_text(recipe.read_text().replace("[requests]", "[stop]\nminutes = 1\n[requests]\nretries = 9"))
+    with opened(folder) as session:
+        began = session.clock.now()
+        fetched(session, WORLD | {SHIP: Reply(429, {"Retry-After": "50"})})
+        assert session.clock.now() == began + 60
+        assert session.status.stop_reason == "1 minute has passed"
+        assert {example.url for example in session.collection.catalog.examples()} == {HIVE, OLD}

@@ -108,6 +108,42 @@ def test_a_sitemap_of_elements_that_are_no_urls_is_given_up() -> None:
     assert listed({MAP: late.replace("<a/>" * 4_500, "")}) == ["http://a.example/x"]
 
 
+def test_a_sitemap_of_ever_new_names_is_given_up() -> None:
+    """Ten megabytes of them took eight seconds and 250 MB."""
+    page = "<url><loc>http://a.example/x{}</loc></url>"
+    names = "".join(f"<a{number}/>{page.format(number)}" for number in range(5_000))
+    assert 0 < len(listed({MAP: f"<urlset>{names}</urlset>"})) <= 1_000
+    attributes = "".join(f"<a b{number}=''/>{page.format(number)}" for number in range(5_000))
+    assert 0 < len(listed({MAP: f"<urlset>{attributes}</urlset>"})) <= 1_000
+
+
+@pytest.mark.parametrize("markup", ["<a{}/>", "<!--{}-->", "<?a {}?>", "<a b='{}'/>"])
+def test_a_sitemap_with_markup_that_does_not_end_is_given_up_there(markup: str) -> None:
+    """The attributes of one tag are all read before any is reported: those of ten megabytes took six seconds."""
+
+    def sitemap_with(size: int) -> str:
+        page = "<url><loc>http://a.example/{}</loc></url>"
+        return f"<urlset>{page.format(1)}{markup.format(' ' * size)}{page.format(2)}</urlset>"
+
+    assert listed({MAP: sitemap_with(50_000)}) == ["http://a.example/1", "http://a.example/2"]
+    assert listed({MAP: sitemap_with(500_000)}) == ["http://a.example/1"]
+
+
+def test_no_more_is_fetched_once_the_minutes_of_the_run_are_over() -> None:
+    clock = SimulatedClock(1_000.0)
+    pages = {Url(f"http://a.example/{n}"): Reply(503, {"Retry-After": "60"}) for n in range(9)}
+    fetching = urls_in_sitemaps(
+        SimulatedWeb(pages, clock=clock),
+        pages,
+        clock=clock,
+        requests=Requests(retries=9, concurrency=1),
+        minutes=2.0,
+        began=970.0,
+    )
+    assert list(asyncio.run(fetching).urls) == []
+    assert clock.now() == 970.0 + 2 * 60
+
+
 @pytest.mark.parametrize("host", ["a.example", "n{}.a.example", "n{}.example"])
 def test_of_the_sitemaps_of_one_site_no_more_is_read_than_of_a_large_one(monkeypatch, host: str) -> None:
     """Names cost nothing: with one for each sitemap, a site had a thousand of them read, for 20 minutes."""

@@ -102,6 +102,8 @@ def _suggestion(session: Session, omissions: list[Omission], why_no_page: str) -
             return f"a pattern has to match the whole URL, scheme included: --include-url {quote(f'*://{pattern}')}"
     counts = session.status.fetch_counts
     if not counts.fetches:
+        if session.status.out_of_time(session.recipe.stop, session.clock.now()):
+            return "run the same command with more --minutes"
         if len(session.frontier):
             return "run the same command again later"
         return "name a seed within the scope, or widen the scope"

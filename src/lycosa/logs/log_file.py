@@ -8,7 +8,6 @@ requests for one person, such as proxies and robots; `minutes` has the number of
 
 import hashlib
 import json
-import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +21,7 @@ import numpy as np
 
 from lycosa.vocabulary.databases import has_only_tables, open_database
 from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
-from lycosa.vocabulary.files import read_regular_file
+from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.text import quoted
 
 from .access_log import AccessLog, Int32Array, UrlColumn
@@ -206,15 +205,13 @@ def user_hash_function(key_file: Path) -> Callable[[bytes], bytes]:
     """The hash of users under a key; a random key is made if there is none."""
     try:
         try:
-            file = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
             key = read_regular_file(key_file, KEY_BYTES)
-        else:
+        except FileNotFoundError:
+            if key_file.is_symlink():  # to where another may want it written
+                raise
             key = secrets.token_bytes(KEY_BYTES)
-            with os.fdopen(file, "wb") as opened:
-                opened.write(key)
-                opened.flush()
-                os.fsync(opened.fileno())
+            with atomic_write(key_file, private=True) as file:
+                file.write(key)
     except OSError as error:
         raise LycosaError(
             f"cannot use the key {key_file}: {error.strerror}; give access or room, or put the right one back"

@@ -146,6 +146,12 @@ class Status:
             return f"the pages have {self.bytes_kept} bytes"
         return ""
 
+    def out_of_time(self, budget: Budget, now: float) -> str:
+        """That the minutes of the run are over; empty if they are not."""
+        if budget.minutes is None or self.began is None or (now - self.began) / 60 < budget.minutes:
+            return ""
+        return "1 minute has passed" if budget.minutes == 1 else f"{budget.minutes:g} minutes have passed"
+
     def has_room(self, budget: Budget, in_flight: int = 0) -> bool:
         """Whether the collection may have more pages, assuming that every fetch in flight adds one."""
         return not self.limit_reached(budget) and (budget.pages is None or self.pages + in_flight < budget.pages)
@@ -336,7 +342,8 @@ class _Fetches:
         self._crawl = crawl
         self._status = crawl.status
         self._clock = crawl.clock
-        self._began = crawl.clock.now() if crawl.status.began is None else crawl.status.began
+        if crawl.status.began is None:
+            crawl.status.began = crawl.clock.now()
         self._returned = 0  # completed fetches that `next` has returned
         self._bug: BaseException | None = None  # an exception of the web, which should return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
@@ -502,13 +509,12 @@ class _Fetches:
     def _stop_if_over(self) -> bool:
         """Stops the crawl if it was interrupted or its budget is used up; returns whether it has stopped."""
         budget, status = self._crawl.current_budget, self._status
-        minutes = (self._clock.now() - self._began) / 60
         if status.is_interrupted:
             status.stop(INTERRUPTED)
         elif self._crawl.assess.memory is None and (limit := status.limit_reached(budget)):
             status.stop(limit)  # a refresh that has stored pages left goes on
-        elif budget.minutes is not None and minutes >= budget.minutes:
-            status.stop("1 minute has passed" if budget.minutes == 1 else f"{budget.minutes:g} minutes have passed")
+        elif out_of_time := status.out_of_time(budget, self._clock.now()):
+            status.stop(out_of_time)
         elif budget.requests is not None and status.fetch_counts.fetches >= budget.requests:
             status.stop(status.fetch_counts.stop_reason())
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from lycosa.collection.events import Attempt, FetchedExample
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
+from lycosa.recipe import Budget
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
@@ -51,7 +52,8 @@ class _SeedsOnly(BaseStrategy):
 
 
 async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None = None) -> None:
-    """Fetches the example pages that are not in the session's collection, and records those that were found."""
+    """Fetches the example pages that are not in the session's collection, and records those that were found. If the
+    time of the run is over before, stops it."""
     # By URL: whether it is a good example, on the topic, or a bad one.
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.pages.page(url) is None}
     if missing:
@@ -72,6 +74,10 @@ async def fetch_examples(session: Session, web: Web, slots: CurrentSlots | None 
                 raise
     for url in missing.keys() - reached:
         session.notify(f"example {url}: not reached")
+    if missing.keys() - reached and (
+        out_of_time := session.status.out_of_time(session.recipe.stop, session.clock.now())
+    ):
+        session.status.stop(out_of_time)  # the next run fetches the others
     session.checkpoint()
 
 
@@ -89,7 +95,8 @@ async def _fetch_all(
         assess=Assessor(read=lambda fetch: None, judge=None),
         loop=Loop(_SeedsOnly(), frontier, journal=journal, clock=clock, retries=requests.retries),
         clock=clock,
-        status=Status(interrupted=lambda: session.status.is_interrupted),
+        status=Status(began=session.status.began, interrupted=lambda: session.status.is_interrupted),
+        budget=Budget(minutes=session.recipe.stop.minutes),
         concurrency=requests.concurrency,
         slots=slots,
         notify=session.notify,

@@ -280,14 +280,14 @@ class LiveRun:
         return self._topic.relevance(page)
 
     async def learn_topic(self) -> bool:
-        """Makes the relevance judge, fetching example pages if needed; False if interrupted."""
+        """Makes the relevance judge, fetching example pages if needed; False if interrupted or out of time."""
         session = self._session
         self._standing.check()  # before anything is fetched
         session.topic.check()
         await self._topic.learn(lambda: fetch_examples(session, self._web, self._slots))
         if session.status.is_interrupted:
             session.status.stop(INTERRUPTED)
-        return not session.status.is_interrupted
+        return not session.status.stop_reason
 
     def learn_standing(self) -> None:
         """Trains or loads the standing model."""
@@ -422,6 +422,8 @@ class LiveRun:
             journal=journal,
             holds=journal.holds(),
             interrupted=lambda: session.status.is_interrupted,
+            minutes=session.recipe.stop.minutes,
+            began=session.status.began,
         )
         foreign = f"; {counted(in_sitemaps.foreign, 'URL')} of other sites left out" if in_sitemaps.foreign else ""
         session.notify(

@@ -15,7 +15,7 @@ from typing import Any
 
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Journal, Loop
-from lycosa.recipe import Requests
+from lycosa.recipe import Budget, Requests
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Candidate, Fetch, Host, Outcome, PastFetch, Skip, Url, Visit
@@ -161,6 +161,8 @@ async def urls_in_sitemaps(
     journal: Journal | None = None,
     holds: Mapping[Host, float] = {},
     interrupted: Callable[[], bool] = lambda: False,
+    minutes: float | None = None,
+    began: float | None = None,
 ) -> SitemapUrls:
     """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
 
@@ -168,6 +170,7 @@ async def urls_in_sitemaps(
     default_path: path of the sitemap of a host whose robots.txt names none.
     journal: gets every fetch, including those to be retried.
     holds: hosts that may not be requested yet, and until when.
+    minutes: after which no more are fetched, since `began`, in seconds since the epoch.
     """
     robots_urls = [Url(f"{origin}/robots.txt") for origin in dict.fromkeys(map(origin_of, host_urls))]
     sitemaps = list(sitemaps)
@@ -187,7 +190,8 @@ async def urls_in_sitemaps(
         assess=Assessor(read=lambda fetch: None, judge=None),
         loop=Loop(strategy, frontier, journal=journal, clock=clock, retries=requests.retries),
         clock=clock,
-        status=Status(interrupted=lambda: interrupted() or strategy.is_complete),
+        status=Status(began=began, interrupted=lambda: interrupted() or strategy.is_complete),
+        budget=Budget(minutes=minutes),
         concurrency=requests.concurrency,
         slots=slots or CurrentSlots(),
     )

@@ -99,7 +99,7 @@ class TopicTrainer:
 
     async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
         """Makes the judge: a rule, the saved model, or one trained on example pages, which are fetched if needed. Makes
-        none if interrupted.
+        none if interrupted, or if the time of the run is over before they are.
         """
         session, topic = self._session, self._session.topic
         if not topic.learns:
@@ -111,7 +111,7 @@ class TopicTrainer:
                 self._rescore_imported()
         else:
             await fetch_examples()
-            if session.status.is_interrupted:
+            if session.status.is_interrupted or session.status.stop_reason:
                 return
             if topic.uses_background_negatives:
                 count = "Fewer than 5" if topic.examples.bad else "No"

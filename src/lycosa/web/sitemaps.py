@@ -11,6 +11,8 @@ from .encodings import decoded
 MAX_BYTES = 10_000_000  # of one sitemap, unzipped
 _MAX_URL_LENGTH = 2_048  # characters, by the protocol
 _MAX_ELEMENTS = 1_000  # before the first URL, and per URL: images and translations have elements of their own
+_MAX_NAMES = 1_000  # of elements and attributes; a thousand times as many would take many seconds and 250 MB
+_MAX_MARKUP = 65_536  # bytes of one tag or comment, all of whose attributes the parser reads before it reports any
 
 
 class _StopParsingError(Exception):
@@ -45,14 +47,17 @@ def _urls_in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     sitemaps: list[str] = []
     path: list[str] = []
     text: list[str] = []
+    names: set[str] = set()
     elements_since_url = 0
 
-    def start(tag: str, _attributes: dict[str, str]) -> None:
+    def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal elements_since_url
+        names.add(tag)
+        names.update(attributes)
         path.append(tag.rpartition(":")[2].lower())
         text.clear()
         elements_since_url += 1
-        if len(path) > 16 or elements_since_url > _MAX_ELEMENTS:
+        if len(path) > 16 or elements_since_url > _MAX_ELEMENTS or len(names) > _MAX_NAMES:
             raise _StopParsingError
 
     def data(characters: str) -> None:
@@ -81,5 +86,10 @@ def _urls_in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = refuse  # without a doctype, there are no entities to expand
     with suppress(expat.ExpatError, _StopParsingError, ValueError, LookupError):  # the last two for unknown encodings
-        parser.Parse(content, True)
+        for offset in range(0, len(content), _MAX_MARKUP):
+            parser.Parse(content[offset : offset + _MAX_MARKUP], False)
+            if offset - parser.CurrentByteIndex >= _MAX_MARKUP:
+                break
+        else:
+            parser.Parse(b"", True)
     return pages, sitemaps

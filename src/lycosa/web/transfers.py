@@ -10,7 +10,7 @@ import re
 import select
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -19,9 +19,11 @@ import certifi
 import pycurl
 from msgspec import Struct
 
+from lycosa.vocabulary.networks import network_of
 from lycosa.vocabulary.urls import origin_of
 
 from .outcomes import Headers
+from .stalled_calls import StalledCalls
 
 try:
     import resource
@@ -30,6 +32,9 @@ except ImportError:  # Windows
 
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
+# All but Diffie-Hellman in finite fields, which browsers have given up: a server chooses its modulus, and with one of
+# 10,000 bits each handshake takes .6 s of computing.
+_TLS_CIPHERS = "DEFAULT:!DHE"
 _MAX_KEPT_CONNECTIONS = 512  # idle ones, kept alive; fewer if the limit of open files is low
 _MAX_KEPT_PER_ADDRESS = 4  # idle connections to one address, over all hosts
 _MAX_IDLE_TRANSFERS = 256
@@ -104,7 +109,15 @@ class _KeptConnection(NamedTuple):
 class _Transfer:
     """A curl handle, reused for successive requests, and the response to the current one."""
 
-    def __init__(self, *, timeout: float, why_refused: WhyRefused | None, proxy: str, checks_addresses: bool):
+    def __init__(
+        self,
+        flooding_networks: Container[str],
+        *,
+        timeout: float,
+        why_refused: WhyRefused | None,
+        proxy: str,
+        checks_addresses: bool,
+    ):
         self.curl = curl = pycurl.Curl()
         milliseconds = max(1, round(timeout * 1000))
         for option, value in (
@@ -122,6 +135,7 @@ class _Transfer:
             (pycurl.CAINFO, certifi.where()),
             (pycurl.SSL_VERIFYPEER, 1),
             (pycurl.SSL_VERIFYHOST, 2),
+            (pycurl.SSL_CIPHER_LIST, _TLS_CIPHERS),
             (pycurl.PROXY, proxy),  # set even when empty, so that the environment is ignored
             (pycurl.NOPROXY, "" if proxy else "*"),
             (_SUPPRESS_CONNECT_HEADERS, 1),
@@ -131,6 +145,7 @@ class _Transfer:
         ):
             curl.setopt(option, value)
         self._why_refused = why_refused
+        self._flooding_networks = flooding_networks
         if checks_addresses and not proxy:  # with a proxy, only its address is connected to, which the user chose
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self._request: HttpRequest
@@ -216,6 +231,8 @@ class _Transfer:
         if (address, port) != self._request.exempt:
             is_ip = family in (socket.AF_INET, socket.AF_INET6)
             why = (self._why_refused(address) if self._why_refused else None) if is_ip else "not an IP address"
+            if not why and network_of(address) in self._flooding_networks:
+                why = "that of a server that sent TLS messages without end"
             if why:
                 self._refused = f"{address} is {why}"
                 refusal: int = pycurl.SOCKET_BAD
@@ -243,6 +260,8 @@ class Transfers:
     """
 
     def __init__(self, *, timeout: float, why_refused: WhyRefused | None, proxy: str, checks_addresses: bool):
+        self._descriptors: set[int] = set()  # of connections; some may be closed
+        self._stalled_calls = StalledCalls(self._descriptors)
         self._new_transfer = partial(
             _Transfer, timeout=timeout, why_refused=why_refused, proxy=proxy, checks_addresses=checks_addresses
         )
@@ -261,9 +280,11 @@ class Transfers:
         if self._closed:
             return HttpResponse(error=pycurl.E_ABORTED_BY_CALLBACK, message="the crawler has hung up")
         multi = self._multi or self._start()
-        transfer = self._idle.pop() if self._idle else self._new_transfer()
+        transfer = self._idle.pop() if self._idle else self._new_transfer(self._stalled_calls.networks)
         done: asyncio.Future[tuple[int, str]] = self._loop.create_future()
         origin = origin_of(request.url)
+        if origin.startswith("https:"):
+            self._stalled_calls.start()
         try:
             transfer.begin(request)
             self._drop_if_unsolicited(origin)
@@ -277,7 +298,7 @@ class Transfers:
         finally:
             self._requests.pop(transfer.curl, None)
             if self._running.pop(transfer.curl, None) is not None:  # cancelled, or not started
-                multi.remove_handle(transfer.curl)
+                self._remove(multi, transfer.curl)
             transfer.end()
             if self._closed or len(self._idle) >= _MAX_IDLE_TRANSFERS:
                 transfer.curl.close()
@@ -289,15 +310,17 @@ class Transfers:
         self._closed = True
         for curl, done in self._running.items():
             if self._multi is not None:
-                self._multi.remove_handle(curl)
+                self._remove(self._multi, curl)
             if not done.done():
                 done.set_result((pycurl.E_ABORTED_BY_CALLBACK, "the crawler has hung up"))
         self._running.clear()
         while self._idle:
             self._idle.pop().curl.close()
         if self._multi is not None:
-            self._multi.close()
+            with self._stalled_calls:
+                self._multi.close()
             self._multi = None
+        self._stalled_calls.stop()
         if self._timer is not None:
             self._timer.cancel()
         for descriptor in list(self._watched):
@@ -318,6 +341,7 @@ class Transfers:
         previous_event = self._watched.pop(descriptor, 0)
         if event:
             self._watched[descriptor] = event
+            self._descriptors.add(descriptor)
         for flag, add, remove, ready in (
             (pycurl.POLL_IN, self._loop.add_reader, self._loop.remove_reader, pycurl.CSELECT_IN),
             (pycurl.POLL_OUT, self._loop.add_writer, self._loop.remove_writer, pycurl.CSELECT_OUT),
@@ -340,7 +364,8 @@ class Transfers:
     def _socket_action(self, descriptor: int, ready: int) -> None:
         if self._multi is None:
             return
-        _, running = self._multi.socket_action(descriptor, ready)
+        with self._stalled_calls:
+            _, running = self._multi.socket_action(descriptor, ready)
         if running < len(self._running):
             self._finish_all_done()
 
@@ -363,10 +388,14 @@ class Transfers:
                 origin_of(request.url),
                 _KeptConnection(curl.getinfo(pycurl.LASTSOCKET), curl.getinfo(pycurl.LOCAL_PORT), address),
             )
-        self._multi.remove_handle(curl)
+        self._remove(self._multi, curl)
         done = self._running.pop(curl)
         if not done.done():
             done.set_result((error, message))
+
+    def _remove(self, multi: pycurl.CurlMulti, curl: pycurl.Curl) -> None:
+        with self._stalled_calls:  # libcurl may read until the server has closed the connection, too
+            multi.remove_handle(curl)
 
     def _remember_connection(self, origin: str, connection: _KeptConnection) -> None:
         """Remembers the connection of an origin if it is still open; closes the oldest one if its address has many."""

@@ -34,6 +34,7 @@ import numpy as np
 import lycosa.relevance.positive_unlabelled as judge
 from lycosa.reading.reader import page_of_html, page_of_text
 from lycosa.relevance import Cosine, background, train_from_positives
+from lycosa.relevance.term_counts import TextTerms
 from lycosa.vocabulary.records import Page, Url
 from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
 
@@ -84,8 +85,10 @@ def without_vectors() -> Iterator[None]:
         yield
 
 
-def figures(corpus: Corpus, name: str, given: str, good: Sequence[Page], bad: Sequence[Page]) -> dict[str, float]:
-    """The average precision of the judge that knows these pages."""
+def figures(
+    corpus: Corpus, name: str, given: str, good: Sequence[Page], bad: Sequence[Page], *, text: Page | None = None
+) -> dict[str, float]:
+    """The average precision of the judge that knows these pages, and the text of the topic, if given."""
     known = {page.url for page in (*good, *bad)}
     ranked = [place for place, page in enumerate(corpus.pages) if page.url not in known]
     pages, is_good = [corpus.pages[place] for place in ranked], corpus.is_good[name][ranked]
@@ -96,7 +99,8 @@ def figures(corpus: Corpus, name: str, given: str, good: Sequence[Page], bad: Se
                 if bad and crawled:
                     continue  # with negatives there is nothing that pages of the crawl would have to stand for
                 kinds = (good, bad, crawled, () if bad else corpus.background)
-                model = train_from_positives(*([page.terms for page in kind] for kind in kinds))
+                examples, *others = ([page.terms for page in kind] for kind in kinds)
+                model = train_from_positives([*examples, *([TextTerms(text)] if text else [])], *others)
                 scores = [model.distance(page.terms) for page in pages]
                 found[f"{given} | {moment} | {label}"] = average_precision(scores, is_good)
     return found
@@ -108,7 +112,7 @@ def by_words(corpus: Corpus, name: str) -> dict[str, float]:
     cosine = Cosine(topic.text)
     scores = [cosine.relevance(page) for page in corpus.pages]
     found = {"words | start | cosine": average_precision(scores, corpus.is_good[name])}
-    return found | (figures(corpus, name, "words", [topic], []) if topic.terms else {})
+    return found | (figures(corpus, name, "words", [], [], text=topic) if topic.terms else {})
 
 
 def by_examples(corpus: Corpus, name: str, chance: random.Random) -> dict[str, float]:

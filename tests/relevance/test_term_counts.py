@@ -10,7 +10,14 @@ from lycosa.reading.words import FoldedWords
 from lycosa.relevance.embedding import builtin_embedding
 from lycosa.relevance.positive_unlabelled import _solve, train_from_positives
 from lycosa.relevance.svm import LinearModel, _CodeIndex
-from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CommonTerms, CountedTerms, PageCounts, as_counted_terms
+from lycosa.relevance.term_counts import (
+    MAX_PAGE_TERMS,
+    CommonTerms,
+    CountedTerms,
+    PageCounts,
+    TextTerms,
+    as_counted_terms,
+)
 from lycosa.vocabulary.records import Url
 
 GOOD = ["honey bees in their hive", "wax and honey of bees", "a swarm of bees leaves the hive"]
@@ -128,3 +135,18 @@ def test_the_solver_finds_what_an_inverse_gives(seed: int, count: int) -> None:
     assert solution.leave_one_out[indices] == pytest.approx(
         labels[indices] - found / np.diag(inverse), rel=1e-6, abs=1e-9
     )
+
+
+def test_a_text_has_the_vector_of_its_words_as_they_are_written() -> None:
+    page = page_of_text(Url("text:"), "", "cultural diversity", stem=True)
+    terms, as_written = TextTerms(page), {"cultural": 1, "diversity": 1}
+    assert dict(terms) == dict(page.terms) != as_written
+    assert terms.vector.tolist() == CountedTerms(page.terms).vector.tolist()
+    assert terms.vector_as_written == pytest.approx(builtin_embedding().embed_terms(as_written), abs=1e-6)
+    assert terms.vector_as_written != pytest.approx(terms.vector, abs=0.01)
+
+
+def test_a_text_of_words_known_by_their_stems_only_has_the_vector_of_these() -> None:
+    terms = TextTerms(page_of_text(Url("text:"), "", "volcanoing", stem=True))
+    assert not builtin_embedding().embed_terms({"volcanoing": 1}).any()
+    assert terms.vector_as_written.tolist() == terms.vector.tolist() != [0.0] * len(terms.vector)

@@ -252,6 +252,14 @@ def test_examples_are_at_hand_once_every_page_of_them_is(folder: Path) -> None:
     assert not judge_of(BY_EXAMPLES, folder).has_good_page(lambda url: None)
 
 
+def test_a_topic_in_words_means_what_its_words_mean_and_not_what_their_stems_do(folder: Path) -> None:
+    judge = TopicJudge(Topic(text="diversity"), folder, Reader(stem=True)).train(lambda url: None, [], 0)
+    cultures = "people of many races, religions and cultures live together in one city"
+    diving = "the scuba gear, the boat and the fins that are needed below the sea"
+    of_cultures, of_diving = (judge.relevance(page_of_text(HIVE, "", text, stem=True)) for text in (cultures, diving))
+    assert of_cultures > of_diving, "the stem is that of divers"
+
+
 # ------------------------------------------------------------ examples from which a topic is hard to learn
 
 

@@ -85,10 +85,32 @@ class CountedTerms(Mapping[str, int]):
     def vector(self) -> NDArray[np.float64]:
         return builtin_embedding().embed_counts(self.codes, self.counts).astype(np.float64)
 
+    @property
+    def vector_as_written(self) -> NDArray[np.float64]:
+        """The vector of the words as they are written, where these are known; else that of the terms."""
+        return self.vector
+
     @cached_property
     def coverage(self) -> float:
         """The share of these terms that are in the table of word vectors."""
         return builtin_embedding().coverage(self.codes, self.counts)
+
+
+class TextTerms(CountedTerms):
+    """The terms of a text that the user wrote, and its words as they are written.
+
+    A stem can stand for unlike words (*divers* for *diverse* and *diversity*). On a page, other words make up for that;
+    in a topic of a few words, they do not.
+    """
+
+    def __init__(self, page: Page):
+        super().__init__(page.terms)
+        self._as_written = CountedTerms(page.words.as_written.terms)
+
+    @cached_property
+    def vector_as_written(self) -> NDArray[np.float64]:
+        vector = self._as_written.vector
+        return vector if vector.any() else self.vector
 
 
 class CommonTerms:

@@ -32,7 +32,7 @@ from lycosa.relevance.positive_unlabelled import MIN_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, LinearTrainer, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
-from lycosa.relevance.term_counts import CountedTerms
+from lycosa.relevance.term_counts import CountedTerms, TextTerms
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, open_regular_file, read_regular_file
@@ -434,8 +434,10 @@ class TopicJudge:
         if example.kind == "url":
             return find_terms(Url(example.value))
         if example not in self._example_terms:
-            terms = self._terms_of_file(example) if example.kind == "file" else self._terms(example.value)
-            self._example_terms[example] = CountedTerms(terms)
+            if example.kind == "file":
+                self._example_terms[example] = CountedTerms(self._terms_of_file(example))
+            else:
+                self._example_terms[example] = TextTerms(_page_of_text(example.value, self._reader.stem))
         return self._example_terms[example]
 
     def _terms_of_file(self, example: Example) -> Terms:
@@ -502,8 +504,12 @@ class TopicJudge:
         return _terms_of_text(text, self._reader.stem)
 
 
+def _page_of_text(text: str, stem: StemmingOption) -> Page:
+    return page_of_text(Url("text:"), "", text, stem=stem)
+
+
 def _terms_of_text(text: str, stem: StemmingOption) -> Terms:
-    return page_of_text(Url("text:"), "", text, stem=stem).terms
+    return _page_of_text(text, stem).terms
 
 
 _background_terms = cache(_terms_of_text)  # the same few texts for every collection that a process opens

@@ -57,5 +57,20 @@ def test_many_keys_take_few_bytes_each() -> None:
         many, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    recent = 16 * key_table._MIN_RECENT * 120  # bytes that keys in dictionaries may take at either moment
+    recent = key_table._SHARDS * key_table._MIN_RECENT * 120  # bytes that keys in dictionaries may take at a moment
     assert many - few < 40_000 * 13 + recent
+
+
+@pytest.mark.slow
+def test_merging_takes_little_more_than_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_table, "_MIN_RECENT", 32)  # few keys in dictionaries, as in large tables
+    tracemalloc.start()
+    try:
+        found = KeySet(hashes(100_000))
+        tracemalloc.reset_peak()
+        many, _ = tracemalloc.get_traced_memory()
+        found.update(hashes(110_000))
+        more, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - more < many / 16

@@ -1,5 +1,6 @@
 """Tables of 64-bit keys that take about 12 bytes a key, where a dictionary takes 100."""
 
+import mmap
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,8 @@ _SHARD_SHIFT = 58  # bits
 _KEYS_PER_FENCE = 16  # approximately
 _MIN_RECENT, _MAX_RECENT = 256, 512  # keys in the dictionary of a shard, which takes ten times the memory
 _KEYS_PER_RECENT = 32  # in between: one recent key for so many sorted ones
+_MIN_MAPPED = 1 << 16  # bytes; larger arrays are mapped by themselves: holes that they leave in the heap stay there
+_PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
 _SENTINEL = np.iinfo(np.int64).max  # follows all keys, with the number 0
 
 
@@ -183,21 +186,29 @@ class _Shard:
         bits = max(0, (len(self.keys) // _KEYS_PER_FENCE).bit_length() - 1)
         if has_removed or self.fence_shift != _SHARD_SHIFT - bits:
             self.fence_shift, self.fence_mask = _SHARD_SHIFT - bits, (1 << bits) - 1
-            fences = self._counts_by_fence(self.keys[:-1])
+            self.fences = array("I", self._counts_by_fence(self.keys[:-1]).tobytes())
         else:
-            fences = np.frombuffer(self.fences, np.uint32) + self._counts_by_fence(keys)
-        self.fences = array("I", fences.astype(np.uint32).tobytes())
+            np.frombuffer(self.fences, np.uint32)[:] += self._counts_by_fence(keys)
         self.recent = {}
         self.max_recent = min(max(_MIN_RECENT, len(self.keys) // _KEYS_PER_RECENT), _MAX_RECENT)
 
-    def _counts_by_fence(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _counts_by_fence(self, keys: NDArray[np.int64]) -> NDArray[np.uint32]:
         """For each fence, and the end, how many of some keys come before it."""
-        fence_of_keys = keys >> self.fence_shift & self.fence_mask
-        return np.concatenate([[0], np.bincount(fence_of_keys, minlength=self.fence_mask + 1).cumsum()])
+        counts = np.zeros(self.fence_mask + 2, np.uint32)
+        np.bincount(keys >> self.fence_shift & self.fence_mask, minlength=self.fence_mask + 1).cumsum(out=counts[1:])
+        return counts
 
 
 def _merged(old: NDArray[Any], new: NDArray[Any], places: NDArray[np.int64], is_old: NDArray[np.bool_]) -> NDArray[Any]:
     """An array with new elements at these places among the old ones."""
-    merged = np.empty(len(is_old), old.dtype)
+    merged = _new_array(len(is_old), old.dtype)
     merged[places], merged[is_old] = new, old
     return merged
+
+
+def _new_array(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An array for the caller to fill."""
+    size = length * dtype.itemsize
+    if size < _MIN_MAPPED:
+        return np.empty(length, dtype)
+    return np.frombuffer(mmap.mmap(-1, size, **_PRIVATE), dtype)

@@ -100,7 +100,8 @@ class Admission:
         """The skip of a URL that may not wait; None for one that may, which is counted from now on."""
         host = host_of(candidate.url)
         site = site_of(host)
-        host_urls, site_urls = self._urls_of_host[hash(host)], self._site_counts.urls_of(site)
+        host_urls = self._urls_of_host[hash(host)]
+        site_urls = self._site_counts.urls_of(site, host_urls if host == site else None)
         refused = (
             self.out_of_scope(candidate.url)
             or self.over_quota(candidate.url)
@@ -223,11 +224,12 @@ class _SiteCounts:
         self._further_hosts = KeyTable()  # after the first
         self._pending: Counter[Host] | None = Counter()  # number of URLs of each host; None once sites are counted
 
-    def urls_of(self, site: str) -> int:
+    def urls_of(self, site: str, own_urls: int | None = None) -> int:
+        """The number of URLs of a registered domain; `own_urls`: of the host with its name, if that is known."""
         if self._pending is not None:
             self._count_pending()
         key = hash(site)
-        return self._urls_of_host[key] + self._urls[key]
+        return (self._urls_of_host[key] if own_urls is None else own_urls) + self._urls[key]
 
     def hosts_of(self, site: str) -> int:
         self._count_pending()

@@ -165,9 +165,11 @@ class SpilledEntries:
         key = hash(entry.url)
         if entry.retries_and_hops:
             self._retries_and_hops[entry.order] = entry.retries_and_hops
-        has_room = len(self.waiting) < _MAX_RANKED
-        (bits,) = _BITS.unpack(_DOUBLE.pack(entry.rank))
-        self._rank_of[key] = bits + 1 if has_room else 0
+        if len(self.waiting) < _MAX_RANKED:
+            (bits,) = _BITS.unpack(_DOUBLE.pack(entry.rank))
+            self._rank_of[key] = bits + 1
+        else:
+            self._rank_of[key] = 0
         self.add(list_number, entry.rank, entry.order, key)
 
     def add(self, list_number: int, rank: float, order: int, key: int) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SHARDS = 64  # by the six highest bits, so that merging copies, and frees, little at a time
-_SHARD_SHIFT = 58  # bits
+_SHARDS = 32  # by the five highest bits, so that merging copies, and frees, little at a time
+_SHARD_SHIFT = 59  # bits
 _KEYS_PER_FENCE = 16  # approximately
-_MIN_RECENT, _MAX_RECENT = 256, 512  # keys in the dictionary of a shard, which takes ten times the memory
+_MIN_RECENT, _MAX_RECENT = 512, 1_024  # keys in the dictionary of a shard, which takes ten times the memory
 _KEYS_PER_RECENT = 32  # in between: one recent key for so many sorted ones
 _MIN_MAPPED = 1 << 16  # bytes; larger arrays are mapped by themselves: holes that they leave in the heap stay there
 _PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}

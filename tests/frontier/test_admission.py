@@ -1,7 +1,15 @@
-import pytest
+import tracemalloc
+from collections import Counter
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.frontier import admission as admission_module
 from lycosa.frontier.admission import Admission, Scope, Traps
+from lycosa.vocabulary import key_table
 from lycosa.vocabulary.records import Candidate, Skip, Url
+from lycosa.vocabulary.urls import host_of, site_of
 
 
 def why(skip: Skip | None) -> str | None:
@@ -82,3 +90,42 @@ def test_a_host_takes_only_so_many() -> None:
     reasons = [why(admission.refuse_or_count(Candidate(Url(f"http://a.org/{page}"), 0.5))) for page in range(4)]
     assert reasons == [None, None, None, "trap: host is full"]
     assert admission.refuse_or_count(Candidate(Url("http://b.org/"), 0.5)) is None
+
+
+NAMES = ("a.org", "www.a.org", "b.a.org", "a.org:81", "co.uk", "x.co.uk", "www.x.co.uk", "10.0.0.1", "10.0.0.1:8000")
+
+
+@given(hosts=st.lists(st.sampled_from(NAMES), max_size=40), dropped=st.lists(st.integers(0, 39), max_size=40))
+def test_urls_and_hosts_of_a_registered_domain_are_counted(hosts: list[str], dropped: list[int]) -> None:
+    for max_pending in (1, 4, 1_000):
+        admission, counted = Admission(), list(hosts)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(admission_module, "_MAX_PENDING", max_pending)
+            for host in hosts:
+                admission.count(Url(f"http://{host}/"))
+            for number in dropped:
+                if counted:
+                    admission.discount(Url(f"http://{counted.pop(number % len(counted))}/"))
+        sites = Counter(site_of(host_of(f"http://{host}/")) for host in counted)
+        for site in map(site_of, NAMES):
+            counts = admission._site_counts
+            assert counts.urls_of(site) == sites[site]
+            assert counts.hosts_of(site) == len({host for host in counted if site_of(host) == site})
+
+
+@pytest.mark.slow
+def test_a_host_that_is_alone_on_its_domain_takes_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_table, "_MIN_RECENT", 32)  # few keys in dictionaries, as in large tables
+    admission = Admission()
+
+    def count(numbers: range) -> int:
+        for number in numbers:
+            admission.count(Url(f"http://h{number}.example/"))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before, after = count(range(30_000)), count(range(30_000, 90_000))
+    finally:
+        tracemalloc.stop()
+    assert after - before < 20 * 60_000

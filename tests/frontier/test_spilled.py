@@ -325,6 +325,53 @@ def test_a_file_of_entries_that_were_taken_is_written_anew(monkeypatch: pytest.M
     assert len(entries.list_of) == len(entries) == 0
 
 
+@pytest.mark.slow
+def test_a_dormant_host_takes_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_table, "_MIN_RECENT", 32)  # few keys in dictionaries, as in large tables
+    entries = SpilledEntries()
+
+    def add(hosts: range) -> int:
+        for host in hosts:
+            list_number = entries.list_for(hash(f"h{host}.example"), 0)
+            entries.add(list_number, -0.5, host, hash(f"http://h{host}.example/"))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before, after = add(range(1, 30_001)), add(range(30_001, 90_001))
+    finally:
+        tracemalloc.stop()
+    assert after - before < 58 * 60_000  # 26 for its list, and 13 each for its key and for that of its URL
+
+
+def test_billions_of_arrivals_are_told_apart() -> None:
+    entries = SpilledEntries()
+    orders = [1, 2**32 - 1, 2**32, 2**32 + 1]
+    for host, order in enumerate(orders):
+        list_number = entries.list_for(host + 1, 0)
+        entries.add(list_number, -0.5, order, 100 + host)
+        entries.make_dormant(list_number)
+    taken = []
+    while (listing := entries.best_dormant_of(None)) is not None:
+        assert listing[:2] == (-0.5, entries.best(listing[2]).order)
+        taken += entries.take(listing[2], 1)
+    assert taken == orders
+
+
+def test_a_save_writes_one_row_after_the_other() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = DurableFrontier(connection, clock=SimulatedClock(), delay=0.0)
+    frontier.put([Candidate(url(0, page), 0.5, url(1, 0), "an anchor") for page in range(2_000)])
+    connection.execute("SELECT count(*) FROM frontier")
+    tracemalloc.start()
+    try:
+        frontier.save()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * 2_000
+
+
 def test_a_candidate_that_was_prefetched_before_it_was_saved_is_complete() -> None:
     connection = sqlite3.connect(":memory:")
     frontier = DurableFrontier(connection, in_memory=4, clock=SimulatedClock(), admission=Admission(), delay=0.0)

@@ -82,7 +82,7 @@ class Admission:
         # By the hash of the host or path, as there may be millions.
         self._urls_of_host = KeyTable()  # number of URLs
         self._queries_of_path = KeyTable()  # number of query strings
-        self._site_counts = _SiteCounts()
+        self._site_counts = _SiteCounts(self._urls_of_host)
 
     def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
         """Replaces the scope; `sites` are those of the seeds."""
@@ -100,7 +100,8 @@ class Admission:
         """The skip of a URL that may not wait; None for one that may, which is counted from now on."""
         host = host_of(candidate.url)
         site = site_of(host)
-        host_urls, site_urls = self._urls_of_host[hash(host)], self._site_counts.urls_of(site)
+        host_urls = self._urls_of_host[hash(host)]
+        site_urls = self._site_counts.urls_of(site, host_urls if host == site else None)
         refused = (
             self.out_of_scope(candidate.url)
             or self.over_quota(candidate.url)
@@ -209,23 +210,31 @@ class Admission:
 class _SiteCounts:
     """The number of URLs and hosts of each registered domain.
 
+    Most hosts are alone on their domain, and many have its name: what follows from the counts of hosts is not stored.
     The first look-up of a registered domain takes 0.1 s: until a count is needed, or there are many, hosts are only
     collected.
+
+    urls_of_host: the number of URLs by the hash of the host.
     """
 
-    def __init__(self) -> None:
-        self._url_counts = KeyTable()  # by the hash of the registered domain, like the following
-        self._host_counts = KeyTable()
+    def __init__(self, urls_of_host: KeyTable) -> None:
+        self._urls_of_host = urls_of_host
+        # By the hash of the registered domain, of its hosts with other names than its own.
+        self._urls = KeyTable()
+        self._further_hosts = KeyTable()  # after the first
         self._pending: Counter[Host] | None = Counter()  # number of URLs of each host; None once sites are counted
 
-    def urls_of(self, site: str) -> int:
+    def urls_of(self, site: str, own_urls: int | None = None) -> int:
+        """The number of URLs of a registered domain; `own_urls`: of the host with its name, if that is known."""
         if self._pending is not None:
             self._count_pending()
-        return self._url_counts[hash(site)]
+        key = hash(site)
+        return (self._urls_of_host[key] if own_urls is None else own_urls) + self._urls[key]
 
     def hosts_of(self, site: str) -> int:
         self._count_pending()
-        return self._host_counts[hash(site)]
+        key = hash(site)
+        return (self._urls_of_host[key] > 0) + (self._urls[key] > 0) + self._further_hosts[key]
 
     def add(self, host: Host, *, is_new_host: bool) -> None:
         """Counts a URL; `is_new_host`: whether it is the first of its host."""
@@ -234,24 +243,29 @@ class _SiteCounts:
             if len(self._pending) >= _MAX_PENDING:
                 self._count_pending()
             return
-        key = hash(site_of(host))
-        self._url_counts.increment(key)
-        if is_new_host:
-            self._host_counts.increment(key)
+        if (site := site_of(host)) == host:
+            return
+        key = hash(site)
+        if self._urls.increment(key) > 1 and is_new_host:
+            self._further_hosts.increment(key)
 
     def remove(self, host: Host, *, is_last_of_host: bool) -> None:
         """Reverts `add`; `is_last_of_host`: whether no other URL of the host is counted."""
         self._count_pending()
-        _decrement(self._url_counts, site_of(host))
+        if (site := site_of(host)) == host:
+            return
+        _decrement(self._urls, site)
         if is_last_of_host:
-            _decrement(self._host_counts, site_of(host))
+            _decrement(self._further_hosts, site)
 
     def _count_pending(self) -> None:
         pending, self._pending = self._pending, None
         for host, urls in (pending or {}).items():
-            key = hash(site_of(host))
-            self._url_counts[key] += urls
-            self._host_counts[key] += 1
+            if (site := site_of(host)) == host:
+                continue
+            key = hash(site)
+            self._further_hosts[key] += self._urls[key] > 0
+            self._urls[key] += urls
 
 
 def _decrement(counts: KeyTable, name: str) -> None:

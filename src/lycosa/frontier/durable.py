@@ -109,11 +109,11 @@ class DurableFrontier(MemoryFrontier):
     def save(self) -> None:
         """Writes the changes since the last call."""
         deleted = [(arrival,) for arrival, candidate in self._changed.items() if candidate is None]
-        inserted = [
+        inserted = (  # one at a time, as there may be tens of thousands
             (arrival, candidate.url, self._boosted_priority(candidate), self._encode(candidate))
             for arrival, candidate in self._changed.items()
             if candidate is not None
-        ]
+        )
         self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", deleted)
         sql = "INSERT INTO frontier (arrival, url, priority, candidate) VALUES (?, ?, ?, ?)"
         self._connection.executemany(sql, inserted)

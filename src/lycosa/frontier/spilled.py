@@ -15,9 +15,10 @@ from lycosa.vocabulary.key_table import KeyTable
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.scratch_file import ScratchFile
 
-_RECORD = BinaryFormat("<dqqq")  # rank, order, key of the URL, offset of the next record in the list of its host
+# Rank, order, key of the URL, and the number of the next record in the list of its host. The last record of a list has
+# the order 0 and the key of the host.
+_RECORD = BinaryFormat("<dqqq")
 _RECORD_SIZE = _RECORD.size
-_END = -1  # offset after the last record of a list
 _MAX_LISTINGS = 4_096  # best dormant hosts kept in a heap
 _MAX_SITES_APART = 64  # sites whose dormant hosts have a heap of their own; beyond that, only those asked for last
 _READ_AHEAD = 8  # records
@@ -59,7 +60,7 @@ class SpilledEntries:
     """The entries that are not in memory, each as rank, order and the key of its URL; keys are hashes.
 
     A host with spilled entries has a numbered list of records; in memory are its best rank and order, even of an
-    outdated entry, and the offset of its first record. A list is sorted when something is taken from it. A host is
+    outdated entry, and the number of its first record. A list is sorted when something is taken from it. A host is
     *dormant* while none of its entries is in memory, and is then included in `best_dormant`. A site is the registered
     domain of a host, given by its key; the dormant hosts of some sites are listed apart from all others.
     """
@@ -78,11 +79,10 @@ class SpilledEntries:
         self._retries_and_hops.clear()
         self._file = ScratchFile(self._folder)
         self.list_of = KeyTable()  # the number of the list of each host, from 1, by the key of the host
-        self._host_keys = array("q", [0])  # the key of the host of each list
-        self._site_keys = array("q", [0])
+        self._site_keys = array("q", [0])  # of the host of each list
         self._ranks = array("d", [inf])  # of the best entry; inf for a free list
-        self._orders = array("q", [0])
-        self._offsets = array("q", [_END])  # of the first record of each list
+        self._orders = array("I", [0])
+        self._first_records = array("I", [0])  # their numbers
         self._is_sorted = bytearray(1)
         self._is_dormant = bytearray(1)
         self._free_lists: list[int] = []
@@ -100,7 +100,7 @@ class SpilledEntries:
     @property
     def is_unused(self) -> bool:
         """Whether no entry was ever added since `clear`, so that no lookup can find one."""
-        return len(self._host_keys) == 1
+        return len(self._ranks) == 1
 
     def has_entries(self, list_number: int) -> bool:
         """Whether a list is in use."""
@@ -114,17 +114,24 @@ class SpilledEntries:
         if self._free_lists:
             list_number = self._free_lists.pop()
         else:
-            list_number = len(self._host_keys)
-            for column in (self._host_keys, self._site_keys, self._orders, self._offsets):
+            list_number = len(self._ranks)
+            for column in (self._site_keys, self._ranks, self._orders, self._first_records):
                 column.append(0)
-            self._ranks.append(inf)
             self._is_sorted.append(0)
             self._is_dormant.append(0)
-        self.list_of[host_key], self._host_keys[list_number] = list_number, host_key
-        self._site_keys[list_number] = site_key
-        self._ranks[list_number], self._orders[list_number], self._offsets[list_number] = inf, 0, _END
+        self.list_of[host_key], self._site_keys[list_number] = list_number, site_key
+        self._set_best(list_number, inf, 0)
+        self._first_records[list_number] = self._append_end(host_key)
         self._is_sorted[list_number], self._is_dormant[list_number] = 1, 0
         return list_number
+
+    def _set_best(self, list_number: int, rank: float, order: int) -> None:
+        self._ranks[list_number] = rank
+        try:
+            self._orders[list_number] = order
+        except OverflowError:  # after four billion arrivals
+            self._orders = array("q", self._orders)
+            self._orders[list_number] = order
 
     def best(self, list_number: int) -> QueueEntry:
         """The best entry of a host, without its URL; it may be outdated."""
@@ -158,20 +165,23 @@ class SpilledEntries:
         key = hash(entry.url)
         if entry.retries_and_hops:
             self._retries_and_hops[entry.order] = entry.retries_and_hops
-        has_room = len(self.waiting) < _MAX_RANKED
-        (bits,) = _BITS.unpack(_DOUBLE.pack(entry.rank))
-        self._rank_of[key] = bits + 1 if has_room else 0
+        if len(self.waiting) < _MAX_RANKED:
+            (bits,) = _BITS.unpack(_DOUBLE.pack(entry.rank))
+            self._rank_of[key] = bits + 1
+        else:
+            self._rank_of[key] = 0
         self.add(list_number, entry.rank, entry.order, key)
 
     def add(self, list_number: int, rank: float, order: int, key: int) -> None:
         """Adds an entry by its fields; its rank is not kept in memory."""
         self.waiting[key] = order
-        self._offsets[list_number] = self._file.append(_RECORD.pack(rank, order, key, self._offsets[list_number]))
+        record = _RECORD.pack(rank, order, key, self._first_records[list_number])
+        self._first_records[list_number] = self._file.append(record) // _RECORD_SIZE
         best = self._ranks[list_number]
         if rank > best or (rank == best and order > self._orders[list_number]):
             self._is_sorted[list_number] = 0
             return
-        self._ranks[list_number], self._orders[list_number] = rank, order
+        self._set_best(list_number, rank, order)
         if self._is_dormant[list_number]:
             self._list(list_number)
 
@@ -192,51 +202,61 @@ class SpilledEntries:
             # A fraction of the list, so that repeated sorting costs little per entry.
             count = max(count, min(self._sort(list_number) // 8, _MAX_TAKEN))
         taken: list[int] = []
-        records = self._records(self._offsets[list_number])
-        for offset, rank, order, key in records:
-            if self.waiting[key] != order:
+        for record, rank, order, key in self._records(self._first_records[list_number]):
+            if not order:
+                self.list_of[key] = 0
+            elif self.waiting[key] != order:
                 continue
-            if len(taken) == count:
-                self._offsets[list_number], self._ranks[list_number], self._orders[list_number] = offset, rank, order
+            elif len(taken) == count:
+                self._first_records[list_number] = record
+                self._set_best(list_number, rank, order)
                 return taken
-            self.discard(key)
-            taken.append(order)
-        self.list_of[self._host_keys[list_number]] = 0
+            else:
+                self.discard(key)
+                taken.append(order)
         self._ranks[list_number], self._is_dormant[list_number] = inf, 0
         self._free_lists.append(list_number)
         return taken
 
     def _sort(self, list_number: int) -> int:
         """Sorts the list of a host; returns its length."""
-        records, offset, read, unpack = [], self._offsets[list_number], self._file.read, _RECORD.unpack
-        while offset != _END:
-            rank, order, key, offset = unpack(read(offset, _RECORD_SIZE))
+        records, record, read, unpack = [], self._first_records[list_number], self._file.read, _RECORD.unpack
+        while True:
+            rank, order, key, following = unpack(read(record * _RECORD_SIZE, _RECORD_SIZE))
+            if not order:
+                break
             records.append((rank, order, key))
+            record = following
         records.sort()
-        self._write(list_number, records)
+        self._write(list_number, records, record)
         return len(records)
 
-    def _write(self, list_number: int, records: list[tuple[float, int, int]]) -> None:
-        """Replaces the list of a host by these sorted records."""
-        offset = len(self._file)
-        data = b"".join(
-            [_RECORD.pack(*record, offset + _RECORD_SIZE * number) for number, record in enumerate(records[:-1], 1)]
-        )
-        self._offsets[list_number] = self._file.append(data + _RECORD.pack(*records[-1], _END))
-        self._ranks[list_number], self._orders[list_number], _ = records[0]
+    def _append_end(self, host_key: int) -> int:
+        """Appends the last record of the list of a host; returns its number."""
+        return self._file.append(_RECORD.pack(0.0, 0, host_key, 0)) // _RECORD_SIZE
+
+    def _write(self, list_number: int, records: list[tuple[float, int, int]], end: int) -> None:
+        """Replaces the list of a host by these sorted records before its last one, given by its number."""
+        first = len(self._file) // _RECORD_SIZE
+        data = b"".join([_RECORD.pack(*record, first + number) for number, record in enumerate(records[:-1], 1)])
+        self._file.append(data + _RECORD.pack(*records[-1], end))
+        self._first_records[list_number] = first
+        rank, order, _ = records[0]
+        self._set_best(list_number, rank, order)
         self._is_sorted[list_number] = 1
 
-    def _records(self, offset: int) -> Iterator[tuple[int, float, int, int]]:
-        """The records of a list from an offset on, including outdated ones: offset, rank, order and key of each."""
-        start, data = 0, b""
-        while offset != _END:
-            position = offset - start
+    def _records(self, record: int) -> Iterator[tuple[int, float, int, int]]:
+        """The records of a list from one on, including outdated ones and the last one: number, rank, order and key of
+        each."""
+        start, data, order = 0, b"", -1
+        while order:
+            position = (record - start) * _RECORD_SIZE
             if not 0 <= position < len(data):
-                start, position = offset, 0
-                data = self._file.read(offset, _RECORD_SIZE * _READ_AHEAD)
-            rank, order, key, next_offset = _RECORD.unpack_from(data, position)
-            yield offset, rank, order, key
-            offset = next_offset
+                start, position = record, 0
+                data = self._file.read(record * _RECORD_SIZE, _RECORD_SIZE * _READ_AHEAD)
+            rank, order, key, following = _RECORD.unpack_from(data, position)
+            yield record, rank, order, key
+            record = following
 
     # ------------------------------------------------------------ dormant hosts
 
@@ -301,7 +321,7 @@ class SpilledEntries:
             is_listed = is_listed & ~np.isin(site_keys, list(self._apart))
         (list_numbers,) = is_listed.nonzero()
         ranks = np.frombuffer(self._ranks)[list_numbers]
-        orders = np.frombuffer(self._orders, np.int64)[list_numbers]
+        orders = np.frombuffer(self._orders, self._orders.typecode)[list_numbers]
         heap.listed_up_to = (inf, 0)
         if len(list_numbers) > _MAX_LISTINGS:
             last_rank = np.partition(ranks, _MAX_LISTINGS - 1)[_MAX_LISTINGS - 1]
@@ -318,19 +338,20 @@ class SpilledEntries:
 
     def compact(self) -> None:
         """Rewrites the file if most of it is outdated."""
-        if len(self._file) < _MIN_COMPACTED + 4 * _RECORD_SIZE * len(self.waiting):
+        if len(self._file) < _MIN_COMPACTED + 4 * _RECORD_SIZE * (len(self.waiting) + len(self.list_of)):
             return
         old, self._file = self._file, ScratchFile(self._folder)
         for list_number, best_rank in enumerate(self._ranks):
             if best_rank == inf:
                 continue
             new, self._file = self._file, old
-            records = self._records(self._offsets[list_number])
+            *records, (_, _, _, host_key) = self._records(self._first_records[list_number])
             kept = sorted((rank, order, key) for _, rank, order, key in records if self.waiting[key] == order)
             self._file = new
+            end = self._append_end(host_key)
             if kept:
-                self._write(list_number, kept)
+                self._write(list_number, kept, end)
                 if self._is_dormant[list_number]:
                     self._list(list_number)
             else:
-                self._offsets[list_number], self._is_sorted[list_number] = _END, 1
+                self._first_records[list_number], self._is_sorted[list_number] = end, 1

@@ -1,5 +1,6 @@
 """Tables of 64-bit keys that take about 12 bytes a key, where a dictionary takes 100."""
 
+import mmap
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -8,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SHARDS = 16  # by the four highest bits, so that merging copies a sixteenth at a time
-_SHARD_SHIFT = 60  # bits
+_SHARDS = 32  # by the five highest bits, so that merging copies, and frees, little at a time
+_SHARD_SHIFT = 59  # bits
 _KEYS_PER_FENCE = 16  # approximately
-_MIN_RECENT, _MAX_RECENT = 1_024, 4_096  # keys in the dictionary of a shard, which takes ten times the memory
+_MIN_RECENT, _MAX_RECENT = 512, 1_024  # keys in the dictionary of a shard, which takes ten times the memory
 _KEYS_PER_RECENT = 32  # in between: one recent key for so many sorted ones
+_MIN_MAPPED = 1 << 16  # bytes; larger arrays are mapped by themselves: holes that they leave in the heap stay there
+_PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
 _SENTINEL = np.iinfo(np.int64).max  # follows all keys, with the number 0
 
 
@@ -163,22 +166,49 @@ class _Shard:
 
     def merge(self) -> None:
         """Moves the latest keys to the arrays and drops removed ones."""
-        sorted_keys = sorted(self.recent)
-        numbers = [self.recent[key] for key in sorted_keys]
-        self._widen(max(numbers))
-        new, kept = np.array(sorted_keys, np.int64), self.numbers > 0
+        count = len(self.recent)
+        keys, numbers = np.fromiter(self.recent, np.int64, count), np.fromiter(self.recent.values(), np.uint64, count)
+        order = np.argsort(keys)
+        keys, numbers = keys[order], numbers[order]
+        self._widen(int(numbers.max()))
+        kept = self.numbers > 0
         kept[-1] = True
-        if not kept.all():
+        has_removed = not kept.all()
+        if has_removed:
             self.keys, self.numbers = self.keys[kept], self.numbers[kept]
-        indices = np.searchsorted(self.keys, new)
-        self.keys = np.insert(self.keys, indices, new)
-        self.numbers = np.insert(self.numbers, indices, np.array(numbers, self.numbers.dtype))
+        places = np.searchsorted(self.keys, keys) + np.arange(count)
+        is_old = np.ones(len(self.keys) + count, np.bool_)
+        is_old[places] = False
+        self.keys, self.numbers = (
+            _merged(old, new, places, is_old) for old, new in ((self.keys, keys), (self.numbers, numbers))
+        )
         self.key_view, self.number_view = self.keys.data, self.numbers.data
         bits = max(0, (len(self.keys) // _KEYS_PER_FENCE).bit_length() - 1)
-        self.fence_shift, self.fence_mask = _SHARD_SHIFT - bits, (1 << bits) - 1
-        shard_start = int(self.keys[0]) >> _SHARD_SHIFT << _SHARD_SHIFT
-        fence_starts = shard_start + (np.arange(1 << bits, dtype=np.int64) << self.fence_shift)
-        fences = np.append(np.searchsorted(self.keys, fence_starts), len(self.keys) - 1)
-        self.fences = array("I", fences.astype(np.uint32).tobytes())
+        if has_removed or self.fence_shift != _SHARD_SHIFT - bits:
+            self.fence_shift, self.fence_mask = _SHARD_SHIFT - bits, (1 << bits) - 1
+            self.fences = array("I", self._counts_by_fence(self.keys[:-1]).tobytes())
+        else:
+            np.frombuffer(self.fences, np.uint32)[:] += self._counts_by_fence(keys)
         self.recent = {}
         self.max_recent = min(max(_MIN_RECENT, len(self.keys) // _KEYS_PER_RECENT), _MAX_RECENT)
+
+    def _counts_by_fence(self, keys: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """For each fence, and the end, how many of some keys come before it."""
+        counts = np.zeros(self.fence_mask + 2, np.uint32)
+        np.bincount(keys >> self.fence_shift & self.fence_mask, minlength=self.fence_mask + 1).cumsum(out=counts[1:])
+        return counts
+
+
+def _merged(old: NDArray[Any], new: NDArray[Any], places: NDArray[np.int64], is_old: NDArray[np.bool_]) -> NDArray[Any]:
+    """An array with new elements at these places among the old ones."""
+    merged = _new_array(len(is_old), old.dtype)
+    merged[places], merged[is_old] = new, old
+    return merged
+
+
+def _new_array(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """An array for the caller to fill."""
+    size = length * dtype.itemsize
+    if size < _MIN_MAPPED:
+        return np.empty(length, dtype)
+    return np.frombuffer(mmap.mmap(-1, size, **_PRIVATE), dtype)

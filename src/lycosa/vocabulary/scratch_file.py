@@ -56,6 +56,8 @@ class ScratchFile:
     def read(self, offset: int, size: int) -> bytes:
         """`size` bytes from an offset on; fewer at the end."""
         start = offset - self._bytes_on_disk
+        if 0 < size <= -start and _pread is not None:  # nearly always
+            return _pread(self._descriptor, size, offset)
         if start >= 0:
             return bytes(self._buffer[start : start + size])
         assert self._file is not None

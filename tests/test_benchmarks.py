@@ -17,6 +17,7 @@ TABLES = {  # by script: how it is called, and a row of what it prints
     "stages": ("--pages 10 --rounds 1", "| a crawl, together |"),
     "frontier_memory": ("--urls 2000", "| 2000 |"),
     "growth": ("--pages 200", "| ratio, "),
+    "workers": ("--pages 120 --workers 1 2", "| 2 | 120 |"),
     "strategy_cost": ("--pages 20 --rounds 1", "| adaptive |"),
     "refresh_cost": ("--pages 20 --rounds 1", "| ratio |"),
     "pagerank_cost": ("--pages 50", "| 200 |"),

@@ -21,7 +21,7 @@
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -53,6 +53,7 @@ from lycosa.vocabulary.urls import checked_url, host_named, normalise
 
 # Imported in the functions that need them, so that a search starts without the modules that fetch, train and draw.
 if TYPE_CHECKING:
+    from lycosa.parallel.crawl import ParallelCrawl
     from lycosa.run.export import TableOptions
     from lycosa.run.live import Visits
     from lycosa.run.overview import Overview
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LycosaError",
     "OpenCollection",
+    "ParallelRun",
     "RefreshRun",
     "Run",
     "crawl",
@@ -423,6 +425,71 @@ class RefreshRun(Run):
                 self.result = self._refresh.result()
 
 
+class ParallelRun(Run):
+    """A crawl by several workers, processes of this machine, that runs while you iterate over its visits.
+
+    The pages of visits that workers report have neither text nor links: read those from the collection.
+    """
+
+    def crawl(self, *, notify: Notify | None = None) -> "ParallelCrawl":
+        """The crawl itself, for a display; it is to be run once."""
+        from lycosa.parallel.crawl import ParallelCrawl
+
+        self.close()
+        self.stopped = ""
+        return ParallelCrawl(
+            self.folder,
+            self._recipe,
+            self._settings,
+            self._settings.workers,
+            clock=WallClock(),
+            notify=notify or self._notify,
+        )
+
+    @contextmanager
+    def finished(self, crawl: "ParallelCrawl") -> "Iterator[Session]":
+        """The collection after the crawl, whose run is ended here."""
+        with crawl.finished() as session:
+            self._end(session)
+            yield session
+
+    def __iter__(self) -> Iterator[Visit]:
+        import asyncio
+
+        from lycosa.vocabulary.event_loop import new_event_loop
+
+        _require_no_event_loop()
+        crawl = self.crawl()
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            visits = crawl.visits()
+            try:
+                while (visit := runner.run(_next(visits))) is not None:
+                    yield visit
+            except GeneratorExit:  # the loop was left early
+                runner.run(visits.aclose())
+                self._finish(crawl)
+                raise
+            except BaseException:
+                runner.run(visits.aclose())
+                raise
+        self._finish(crawl)
+
+    async def __aiter__(self) -> AsyncGenerator[Visit, None]:
+        crawl = self.crawl()
+        try:
+            async with aclosing(crawl.visits()) as visits:
+                async for visit in visits:
+                    yield visit
+        except GeneratorExit:
+            self._finish(crawl)
+            raise
+        self._finish(crawl)
+
+    def _finish(self, crawl: "ParallelCrawl") -> None:
+        with self.finished(crawl):
+            pass
+
+
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
     return await anext(visits, None)
 
@@ -500,7 +567,8 @@ def crawl(folder: str | Path, *, notify: Notify = _ignore_message, **options: Un
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
     settings = settings_of(options)
-    return Run(folder, changed_recipe(polite_recipe(folder, notify=notify), options), settings, notify=notify)
+    recipe = changed_recipe(polite_recipe(folder, notify=notify), options)
+    return (Run if settings.workers == 1 else ParallelRun)(folder, recipe, settings, notify=notify)
 
 
 def refresh(

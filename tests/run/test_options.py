@@ -61,6 +61,7 @@ REACHES = [  # an option, what is said, and where the recipe has it
 SETTINGS = [
     ("sitemaps", True),
     ("allow_private", True),
+    ("workers", 3),
     ("resolve", ("*=127.0.0.1:8080",)),
     ("seeds", ("http://a.example/",)),
 ]

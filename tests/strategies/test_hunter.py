@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -15,6 +16,7 @@ from lycosa.strategies.hunter import (
     MAX_LINKS_PER_PAGE,
     MAX_ROWS,
     Hunter,
+    WordEvidence,
     _packed_words,
     _unpacked_words,
     _url_hashes,
@@ -388,3 +390,87 @@ def test_urls_are_told_apart_by_host_folder_type_and_query() -> None:
     assert same("a.example/i/3", "a.example/j/3") == (True, False, False)
     assert same("a.example/i", "a.example/j") == (True, True, True)
     assert same("a.example/", "b.example/") == (False, False, False)
+
+
+WORDS_OF_LINKS = st.lists(st.sampled_from(["lava", "flow", "cake", "oven", "piano"]), min_size=1, max_size=3)
+PAGES = st.lists(st.tuples(WORDS_OF_LINKS, st.floats(0.05, 0.95)), min_size=1, max_size=6)
+
+
+def site(name: str, pages: list[tuple[list[str], float]]) -> list[Visit]:
+    """A page with a link to each page, and then the visits of these."""
+    links = [(" ".join(words), f"{name}{number}") for number, (words, _) in enumerate(pages)]
+    return [visit(name, links, between=FAR_APART)] + [
+        visit(f"{name}{number}", [], relevance=relevance) for number, (_, relevance) in enumerate(pages)
+    ]
+
+
+def taught(strategy: Hunter, visits: Sequence[Visit]) -> Hunter:
+    proposed(strategy, *visits)
+    return strategy
+
+
+def word_ratios(strategy: Hunter) -> np.ndarray:
+    strategy._table.update_ratios()
+    return strategy._table._word_ratios
+
+
+@given(PAGES, PAGES, PAGES)
+def test_strategies_that_share_know_the_words_of_all_pages(before, of_one, of_other) -> None:
+    one, other = (taught(hunter(), site("x", before)) for _ in range(2))
+    one.begin_sharing()
+    other.begin_sharing()
+    taught(one, site("y", of_one))
+    taught(other, site("z", of_other))
+    other.add_evidence(one.new_evidence())
+    one.add_evidence(other.new_evidence())
+    whole = word_ratios(taught(hunter(), [*site("x", before), *site("y", of_one), *site("z", of_other)]))
+    np.testing.assert_allclose(word_ratios(one), whole, atol=0.02)
+    np.testing.assert_allclose(word_ratios(other), whole, atol=0.02)
+
+
+@given(PAGES, PAGES)
+def test_what_came_from_others_is_never_given_back(before, visited) -> None:
+    one, other = taught(hunter(), site("x", before)), taught(hunter(), site("x", before))
+    one.begin_sharing()
+    other.begin_sharing()
+    taught(one, site("y", visited))
+    other.add_evidence(one.new_evidence())
+    one_gives, other_gives = (msgspec.msgpack.decode(each.new_evidence(), type=WordEvidence) for each in (one, other))
+    assert other_gives == WordEvidence(b"", b"", b"", 0.0, 0.0)
+    assert (one_gives.pages, one_gives.relevance) == (0.0, 0.0)
+    rest = np.frombuffer(one_gives.word_pages, "<f2")
+    assert (np.abs(rest) < 0.02).all(), "only what was rounded away is left"
+
+
+def test_more_evidence_than_its_format_holds_comes_in_parts() -> None:
+    strategy = taught(hunter(), site("x", [(["lava"], 0.9)]))
+    strategy._table._dropped_word_pages[:2] = 100_000.0
+    given_pages = np.zeros(2)
+    for _ in range(3):
+        evidence = msgspec.msgpack.decode(strategy.new_evidence(), type=WordEvidence)
+        ids = np.frombuffer(evidence.word_ids, "<u4")
+        pages = np.frombuffer(evidence.word_pages, "<f2")
+        given_pages += [pages[ids == word].astype(float).sum() for word in (0, 1)]
+    np.testing.assert_allclose(given_pages, 100_000.0)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"\xc1",
+        msgspec.msgpack.encode(["a list"]),
+        msgspec.msgpack.encode(WordEvidence(b"\0\0\0\0", b"", b"", 1.0, 0.5)),
+        msgspec.msgpack.encode(WordEvidence(b"\0\0\0", b"\0\0", b"\0\0", 1.0, 0.5)),
+        msgspec.msgpack.encode(WordEvidence(b"\xff\xff\xff\xff", b"\0\0", b"\0\0", 1.0, 0.5)),
+        msgspec.msgpack.encode(WordEvidence(b"\0\0\0\0" * 2, b"\0\0" * 2, b"\0\0" * 2, 1.0, 0.5)),
+        msgspec.msgpack.encode(WordEvidence(b"", b"", b"", float("nan"), 0.5)),
+        msgspec.msgpack.encode(WordEvidence(b"\0\0\0\0", b"\0\x7e", b"\0\0", 1.0, 0.5)),  # 16 bits of NaN
+    ],
+)
+def test_damaged_evidence_is_refused_and_changes_nothing(damaged) -> None:
+    strategy = taught(hunter(), site("x", [(["lava"], 0.9)]))
+    before = strategy.state()
+    with pytest.raises(ValueError):
+        strategy.add_evidence(damaged)
+    assert strategy.state() == before

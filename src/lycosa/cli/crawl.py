@@ -8,7 +8,7 @@ from lycosa import api
 from lycosa.run.options import CrawlOptions
 from lycosa.vocabulary.url_files import url_of_bare_host
 
-from .crawl_display import log_pages, run_and_show
+from .crawl_display import log_pages, run_and_show, run_workers_and_show
 from .options import Name, PageLog, Quiet, Verbose, notify, with_options
 from .progress import Mode, Progress
 
@@ -29,4 +29,7 @@ def crawl(
             notify(f"{seed!r} is read as {url}")
     mode: Mode | None = "silent" if quiet else "messages" if as_json or verbose else None
     with log_pages(page_log, verbose=verbose), Progress(mode=mode) as progress:
-        run_and_show(run, progress=progress, as_json=as_json, quiet=quiet)
+        if isinstance(run, api.ParallelRun):
+            run_workers_and_show(run, progress=progress, as_json=as_json, quiet=quiet)
+        else:
+            run_and_show(run, progress=progress, as_json=as_json, quiet=quiet)

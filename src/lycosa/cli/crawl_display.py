@@ -7,15 +7,16 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from math import ceil
 from pathlib import Path
 from shlex import quote
 
 from lycosa import api
 from lycosa.collection.export import iso
+from lycosa.parallel.crawl import ParallelCrawl
 from lycosa.relevance.harvest import harvest_interval
-from lycosa.run.crawl import ALLOW_PRIVATE_HINT, NOTHING_LEFT, Status
+from lycosa.run.crawl import ALLOW_PRIVATE_HINT, NOTHING_LEFT
 from lycosa.run.crawl_state import MIN_REPORTED_HOLD
 from lycosa.run.explanation import explain_no_pages
 from lycosa.run.guides import nested_strategies
@@ -40,49 +41,69 @@ _log = logging.getLogger("lycosa.pages")
 
 def run_and_show(run: api.Run, *, progress: Progress, as_json: bool = False, quiet: bool = False) -> bool:
     """Runs a crawl and, unless `quiet`, prints how it ended; returns whether the user interrupted it."""
-    why_no_page = ""
-    omissions: list[Omission] = []
     with run.session(notify=progress.write) as session:
-        status, pages_before = session.status, session.status.pages
+        pages_before = session.status.pages
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, run.visits(session), progress, as_json=as_json))
-        progress.freeze()
-        if (
-            not status.pages
-            and not status.is_interrupted
-            and (status.fetch_counts.fetches or not len(session.frontier))
-        ):
-            why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
-        hosts_on_hold = session.frontier.resting_beyond(session.clock.now() + MIN_REPORTED_HOLD)
-        if not status.pages and not status.is_interrupted and hosts_on_hold:
-            why_no_page = why_no_page or _holds_in_words(hosts_on_hold, session.clock.now())
-        if status.pages == pages_before > 0 and not status.is_interrupted:
-            why_no_page = status.fetch_counts.why_unanswered()
-        if why_no_page or not quiet:
-            omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
-        if not quiet:
-            ending = "Stopped" if status.is_interrupted or why_no_page else "Done"
-            progress.write(f"{ending}: {status.stop_reason}")
-            for omission in omissions:
-                progress.write(f"left out: {omission}")
-            if not why_no_page:
-                progress.write(
-                    f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
-                    f"{counted(len(session.frontier), 'URL')} waiting; next: "
-                    + (
-                        f"{shell_command('search', run.folder, 'words')}, {shell_command('report', run.folder)}"
-                        if status.pages
-                        else shell_command("crawl", run.folder)
-                    )
+        problem = _show_end(session, progress, pages_before, quiet=quiet)
+    if problem:
+        raise LycosaError(problem)
+    return session.status.is_interrupted
+
+
+def run_workers_and_show(
+    run: api.ParallelRun, *, progress: Progress, as_json: bool = False, quiet: bool = False
+) -> None:
+    """The same for a crawl by several workers."""
+    crawl = run.crawl(notify=progress.write)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        pages_before = runner.run(_watch_workers(crawl, progress, as_json=as_json))
+    with run.finished(crawl) as session:
+        problem = _show_end(session, progress, pages_before, quiet=quiet)
+    if problem:
+        raise LycosaError(problem)
+
+
+def _show_end(session: Session, progress: Progress, pages_before: int, *, quiet: bool) -> str:
+    """Prints how a crawl ended, unless `quiet`; returns why it stored no page and what to do, empty if it did.
+
+    pages_before: number of pages of the collection before the crawl.
+    """
+    status, folder, why_no_page = session.status, session.folder, ""
+    omissions: list[Omission] = []
+    progress.freeze()
+    if not status.pages and not status.is_interrupted and (status.fetch_counts.fetches or not len(session.frontier)):
+        why_no_page = explain_no_pages(session.collection, session.seeds) or status.stop_reason
+    hosts_on_hold = session.frontier.resting_beyond(session.clock.now() + MIN_REPORTED_HOLD)
+    if not status.pages and not status.is_interrupted and hosts_on_hold:
+        why_no_page = why_no_page or _holds_in_words(hosts_on_hold, session.clock.now())
+    if status.pages == pages_before > 0 and not status.is_interrupted:
+        why_no_page = status.fetch_counts.why_unanswered()
+    if why_no_page or not quiet:
+        omissions = omissions_in_words(session.collection.catalog.omissions(), session.recipe)
+    if not quiet:
+        ending = "Stopped" if status.is_interrupted or why_no_page else "Done"
+        progress.write(f"{ending}: {status.stop_reason}")
+        for omission in omissions:
+            progress.write(f"left out: {omission}")
+        if not why_no_page:
+            progress.write(
+                f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
+                f"{counted(len(session.frontier), 'URL')} waiting; next: "
+                + (
+                    f"{shell_command('search', folder, 'words')}, {shell_command('report', folder)}"
+                    if status.pages
+                    else shell_command("crawl", folder)
                 )
-            if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
-                progress.write(
-                    f"No link is left to follow: {shell_command('crawl', run.folder)} --seed URL starts from other"
-                    f" pages too, and {shell_command('seeds')} HOST finds some"
-                )
-    if why_no_page:
-        raise LycosaError(f"no page was stored: {why_no_page}; {_suggestion(session, omissions, why_no_page)}")
-    return status.is_interrupted
+            )
+        if status.stop_reason == NOTHING_LEFT and 0 < status.pages < (session.recipe.stop.pages or 0):
+            progress.write(
+                f"No link is left to follow: {shell_command('crawl', folder)} --seed URL starts from other pages too,"
+                f" and {shell_command('seeds')} HOST finds some"
+            )
+    if not why_no_page:
+        return ""
+    return f"no page was stored: {why_no_page}; {_suggestion(session, omissions, why_no_page)}"
 
 
 def _holds_in_words(holds: Mapping[Host, float], now: float) -> str:
@@ -132,7 +153,7 @@ def _relevant_share(session: Session) -> str:
 
 async def watch(session: Session, visits: Visits, on_visit: Callable[[Visit], None]) -> None:
     """Runs a crawl until it ends or Ctrl-C stops it; calls `on_visit` with every visit."""
-    with _handle_interrupts(session.status):
+    with _handle_interrupts(session.status.interrupt):
         async with visits as stream:
             async for visit in stream:
                 _log_page(visit)
@@ -140,16 +161,18 @@ async def watch(session: Session, visits: Visits, on_visit: Callable[[Visit], No
 
 
 @contextmanager
-def _handle_interrupts(status: Status) -> Iterator[None]:
-    """Context in which Ctrl-C stops the crawl after the current page, with an immediate message."""
-    loop = asyncio.get_running_loop()
+def _handle_interrupts(stop: Callable[[], None]) -> Iterator[None]:
+    """Context in which Ctrl-C stops the crawl after the current page, by `stop`, with an immediate message."""
+    loop, is_told = asyncio.get_running_loop(), False
 
     def interrupt(signal_number: int, frame: object) -> None:
-        if not status.is_interrupted and sys.stderr is not None:
+        nonlocal is_told
+        if not is_told and sys.stderr is not None:
+            is_told = True
             with suppress(OSError):
                 # Not print, which is not reentrant: the signal may have interrupted one.
                 os.write(2, b"\nstopping after the current page ...\n")
-        loop.call_soon_threadsafe(status.interrupt)
+        loop.call_soon_threadsafe(stop)
 
     previous_handlers = {
         signal_number: signal.signal(signal_number, interrupt) for signal_number in (signal.SIGINT, signal.SIGTERM)
@@ -225,6 +248,43 @@ async def _watch_crawl(session: Session, visits: Visits, progress: Progress, *, 
     session.recall()  # updated with each page from here on, which is cheaper than reading all links at the end
     await watch(session, visits, show)
     show.update()  # once more: pages may have been scored again since
+
+
+async def _watch_workers(crawl: ParallelCrawl, progress: Progress, *, as_json: bool) -> int:
+    """Runs a crawl by several workers; returns the number of pages before it."""
+    began, errors, pages_before = time.monotonic(), 0, None
+    is_estimate = calibration_of(crawl.recipe.topic, crawl.folder) != "rule"
+    with _handle_interrupts(crawl.interrupt):
+        async with aclosing(crawl.visits()) as visits:
+            async for visit in visits:
+                _log_page(visit)
+                errors += is_error(visit)
+                if as_json:
+                    print_json(visit_as_json(visit))
+                totals = crawl.totals
+                assert totals is not None
+                pages_before = totals.pages_at_start if pages_before is None else pages_before
+                if not progress.shows_stats:
+                    continue
+                target = crawl.page_budget
+                speed = (totals.pages - pages_before) / max(time.monotonic() - began, 1e-6)
+                progress.update(
+                    ProgressStats(
+                        pages=totals.pages,
+                        target=target,
+                        highlighted=totals.relevant,
+                        pages_per_second=speed,
+                        waiting=totals.waiting,
+                        errors=errors,
+                        seconds_left=(target - totals.pages) / speed if target and speed else None,
+                        title=visit.page.title if visit.page else "",
+                        url=visit.fetch.url,
+                        scores=ProgressScores(is_estimate=is_estimate),
+                        through_readers=None,
+                        recall=None,
+                    )
+                )
+    return pages_before or 0
 
 
 def _progress_scores(

@@ -6,7 +6,7 @@ warc           reading and writing WARC 1.1
 cdxj           the CDXJ index beside each WARC file
 archive        the folder of WARC files to which events are appended
 folder         checks of the folder of a collection, which may be untrusted
-journal        a file that records an unfinished rebuild or removal
+upkeep_journal a file that records an unfinished rebuild or removal, or shards that are not gathered yet
 schema         the tables of the catalog, version by version
 rows           rows of the catalog as records
 queries        read queries on the catalog
@@ -15,6 +15,8 @@ search_index   full text search
 search_query   the syntax of searches
 page_words     a cache of the words of pages
 collection     all of these in one folder, with a lock
+shards         parts of a collection, in which the workers of a crawl work
+outbox         what a shard has for others
 foreign        WARC files of other programs
 export         pages as rows, and rows as a file for other programs
 arrow_tables   rows as Arrow tables and Parquet

@@ -62,6 +62,9 @@ class Archive:
 
     The records of an event are written at once, so that a kill leaves at most one unfinished group, at the end, which
     `recover` truncates. CDXJ entries of the current file are kept in memory, some 100 bytes per response.
+
+    part_of: the archive folder of the collection of which this is a shard. Pages that it has are read from there, and
+        the names of files that are written here can be added to it.
     """
 
     def __init__(
@@ -74,8 +77,10 @@ class Archive:
         writable: bool,
         max_bytes: int = 1 << 30,
         entropy: Callable[[int], bytes] = os.urandom,
+        part_of: Path | None = None,
     ):
         self._folder = folder
+        self._part_of = part_of
         self._software = software
         self._clock = clock
         self._decode = decode
@@ -101,17 +106,13 @@ class Archive:
 
     def files(self) -> list[Path]:
         """The WARC files, in the order of writing."""
-        return sorted(
-            (path for path in self._folder.glob("*.warc.gz") if _FILE_NAME.fullmatch(path.name)),
-            key=lambda path: _sort_key(path.name),
-        )
+        return _files_in(self._folder)
 
     def position(self) -> ArchivePosition | None:
         """The end of the archive; None before the first event."""
         if self._path:
             return ArchivePosition(self._path.name, self._size)
-        files = self.files()
-        return ArchivePosition(files[-1].name, files[-1].stat().st_size) if files else None
+        return end_of_archive(self._folder)
 
     # ------------------------------------------------------------ writing
 
@@ -174,8 +175,13 @@ class Archive:
     def _new_file(self, last: Path | None) -> tuple[Path, bytes]:
         """The path of the file after `last`, and its warcinfo record."""
         moment = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y%m%d%H%M%S")
-        collection = _UNSAFE_CHARACTERS.sub("_", self._folder.absolute().parent.name) or "lycosa"
-        path = self._folder / f"{collection}-{moment}-{_sequence_number(last.name) + 1 if last else 1:05d}.warc.gz"
+        owner = self._part_of or self._folder
+        collection = _UNSAFE_CHARACTERS.sub("_", owner.absolute().parent.name) or "lycosa"
+        shard = f"-{self._folder.parent.name}" if self._part_of else ""
+        if last is None and self._part_of is not None:
+            last = next(reversed(_files_in(self._part_of)), None)
+        number = _sequence_number(last.name) + 1 if last else 1
+        path = self._folder / f"{collection}{shard}-{moment}-{number:05d}.warc.gz"
         fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {collection}\r\n"
         mime, file_name = "application/warc-fields", f"WARC-Filename: {path.name}"
         return path, encode_record(
@@ -255,7 +261,10 @@ class Archive:
         """Opens the file of a location from the catalog; only WARC files of this archive are opened."""
         if not _FILE_NAME.fullmatch(place.file) or "\0" in place.file or place.offset < 0:
             raise self._catalog_mismatch()
-        with disk_errors(self._folder), open_regular_file(self._folder / place.file) as stream:
+        path = self._folder / place.file
+        if self._part_of is not None and not path.exists():
+            path = self._part_of / place.file
+        with disk_errors(self._folder), open_regular_file(path) as stream:
             yield stream
 
     def _catalog_mismatch(self) -> CollectionError:
@@ -382,6 +391,20 @@ def _undecoded(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
 
 def _is_fresh(index: Path, path: Path) -> bool:
     return index.exists() and index.stat().st_mtime_ns >= path.stat().st_mtime_ns
+
+
+def end_of_archive(folder: Path) -> ArchivePosition | None:
+    """The position after the last event of the archive in a folder; None before the first event."""
+    files = _files_in(folder)
+    return ArchivePosition(files[-1].name, files[-1].stat().st_size) if files else None
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The WARC files of an archive, in the order of writing."""
+    return sorted(
+        (path for path in folder.glob("*.warc.gz") if _FILE_NAME.fullmatch(path.name)),
+        key=lambda path: _sort_key(path.name),
+    )
 
 
 def _sequence_number(name: str) -> int:

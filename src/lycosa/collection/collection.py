@@ -57,6 +57,7 @@ class Collection:
     index_later: whether many pages may be left to the first search to be indexed: of those of a running crawl, a
         hundred are indexed each minute. Indexing a page takes longer than everything else that is done to store it,
         and many collections are never searched.
+    is_part: whether it is a shard, which has no search index.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Collection:
         lock: Lock | None,
         rebuild: bool = False,
         index_later: bool = False,
+        is_part: bool = False,
     ):
         self.folder = folder
         self.archive = archive
@@ -88,6 +90,7 @@ class Collection:
         self.is_rebuild = rebuild  # a new catalog and index, not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._index_later = index_later
+        self._is_part = is_part
         self._texts: dict[int, SearchableText] = {}  # of pages that are not indexed yet, by number
         self._room_for_texts = _MAX_TEXT_CHARACTERS  # characters left
         self._indexed_up_to = catalog.indexed_up_to()
@@ -111,8 +114,11 @@ class Collection:
         index_later: bool = False,
         max_bytes: int = 1 << 30,
         index_batch: int = 10_000,
+        part_of: Path | None = None,
     ) -> "Collection":
         """Opens a folder; one writer at a time.
+
+        part_of: the folder of the collection of which this is a shard.
 
         max_bytes: size of a WARC file from which the next one is started.
         index_batch: number of added pages from which a checkpoint commits the search index too.
@@ -125,7 +131,7 @@ class Collection:
             raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {quoted(folder)}")
         if not writable:
             recover_rebuild(folder)
-        lock = _acquire_lock(folder) if writable else None
+        lock = lock_collection(folder) if writable else None
         catalog: Catalog | None = None
         try:
             rebuild_message = _recover_rebuild(folder) if writable else ""
@@ -140,6 +146,7 @@ class Collection:
                 decode=decode,
                 writable=writable,
                 max_bytes=max_bytes,
+                part_of=part_of / "archive" if part_of else None,
             )
             catalog = Catalog(folder / (_REBUILT_CATALOG if rebuild else CATALOG), writable=writable)
             if writable and not catalog.last_number_added and (not rebuild or _records_personal_pages(folder)):
@@ -154,6 +161,7 @@ class Collection:
                 lock=lock,
                 rebuild=rebuild,
                 index_later=index_later and not rebuild,
+                is_part=part_of is not None,
             )
             collection._applied = catalog.position()
             collection.rebuild_message = rebuild_message
@@ -196,7 +204,7 @@ class Collection:
 
     def _apply(self, event: Event, place: RecordLocation) -> None:
         number = self.catalog.add(event, place)
-        if number is not None and isinstance(event, Visit):
+        if number is not None and isinstance(event, Visit) and not self._is_part:
             self._update_index(event, number)
 
     def _update_index(self, visit: Visit, number: int) -> None:
@@ -241,6 +249,8 @@ class Collection:
         """Makes everything so far durable; after a kill, only later events are replayed."""
         self.archive.sync()
         self.catalog.commit(self._applied)
+        if self._is_part:
+            return
         is_index_due = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
         if len(self._added) >= self._index_batch or (is_index_due and self._added):
             self._commit_index()
@@ -255,7 +265,7 @@ class Collection:
         try:
             if self._lock:
                 self.checkpoint()
-                if not self._index_later or self.pages_not_indexed() <= _MAX_INDEXED_ON_CLOSE:
+                if not self._is_part and (not self._index_later or self.pages_not_indexed() <= _MAX_INDEXED_ON_CLOSE):
                     self._commit_index()
                 self.archive.close()
             self.search.close()
@@ -384,7 +394,8 @@ class Collection:
         self._texts, self._room_for_texts = {}, _MAX_TEXT_CHARACTERS
 
 
-def _acquire_lock(folder: Path) -> Lock:
+def lock_collection(folder: Path) -> Lock:
+    """Locks a collection for writing; raises CollectionError if another process does."""
     path = folder / ".lock"
     with disk_errors(path):
         file = open_lock_file(path)
@@ -421,7 +432,7 @@ def recover_rebuild(folder: Path) -> str:
     give_up_at = time.monotonic() + _INSTALL_TIMEOUT
     while (upkeep := read_upkeep_journal(folder)) is not None and upkeep.task == "rebuild":
         try:
-            with closing(_acquire_lock(folder)):
+            with closing(lock_collection(folder)):
                 return _recover_rebuild(folder)
         except CollectionError:  # another process works on it, or the folder is not writable
             if upkeep.stage == "making" or time.monotonic() > give_up_at:

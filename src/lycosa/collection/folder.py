@@ -33,8 +33,9 @@ _FILES = (
     "seeds.txt",
     "report.html",
 )
+SHARDS = "shards"  # folder of the shards, while several workers crawl
 _SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
-_FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer")
+_FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer", SHARDS)
 _SOCKETS = ("control",)  # of a running peer: connected to, never opened as a file
 MAX_ENTRIES = 100_000  # files of one folder
 

@@ -90,6 +90,7 @@ _SHORT_PAGE_ORDERS: dict[ShortPageOrder, str] = {
 HAS_PERSONAL_PAGES = "has_personal_pages"  # key of the table `state`
 RECORDS_PERSONAL_PAGES = "records_personal_pages"  # key of the table `state`; see the method of that name
 SITE_SKIPS_KEY = "crowded"  # key of the table `state`: number of links skipped for SkipReason.SITE
+HOLDS_KEY = "holds"  # likewise: by host, the time before which it gets no request
 PASSED_OVER_KEY = "passed_over"  # likewise: by registered domain, requests that others got as its share was used up
 
 

@@ -3,6 +3,10 @@
 A rebuild makes a new catalog and index (`making`), which then replace the old ones (`installing`). After a kill, the
 first stage is undone, the second completed. What is being forgotten is in `forgotten.txt`; the next session that opens
 the collection forgets it. A rebuild takes over a removal that was interrupted, and leaves it again if it is undone.
+
+A crawl by several workers makes shards (`making`), to which they add pages (`crawling`). Then these are moved into the
+collection (`gathering`), and the shards removed (`removing`). After a kill, this goes on; shards that were not complete
+are removed.
 """
 
 from pathlib import Path
@@ -22,8 +26,8 @@ _MAX_BYTES = 1_000
 class UpkeepTask(Struct, frozen=True):
     """An upkeep task in progress, and how far it has come."""
 
-    task: Literal["rebuild", "forget"]
-    stage: Literal["making", "installing"] = "making"
+    task: Literal["rebuild", "forget", "shards"]
+    stage: Literal["making", "installing", "crawling", "gathering", "removing"] = "making"
     forgets: bool = False  # whether a rebuild is also to complete an interrupted removal
 
     @property

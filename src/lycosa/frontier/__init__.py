@@ -25,6 +25,7 @@ shared_limits limits shared by hosts on one address, of one registered domain, a
 memory        a frontier in memory
 durable       the frontier of a live crawl: the same, with its candidates in SQLite
 lanes         the frontier of a refresh: links and pages to fetch again
+wrapper       a frontier around another one
 waiting_only  the frontier of a crawl of waiting URLs only
 sequential    the frontier of simulated crawls
 """

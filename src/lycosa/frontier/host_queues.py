@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Host
 from lycosa.vocabulary.urls import host_of, site_of
 
 from .shared_limits import HostPace, SharedLimit, SiteShares
-from .spilled import QueueEntry, SpilledEntries
+from .spilled import BOOST, QueueEntry, SpilledEntries
 
 _FREE_WAIT = 0.1  # seconds of waiting that cost nothing
 _MIN_EXPECTED_WAIT = 0.05  # seconds until a request that has just begun is expected to end
@@ -483,6 +483,16 @@ class HostQueues:
             else:
                 heappush(self._leaving, heappop(self._resting))
         return None if slot_at == inf else slot_at
+
+    def best_idle_priority(self) -> float | None:
+        """The priority by which the best idle host is listed, without a boost; None if none is."""
+        ranks = [self._idle[0][0]] if self._idle else []
+        if self._spilled is not None and (dormant := self._spilled.best_dormant_of(None)) is not None:
+            ranks.append(dormant[0])
+        if not ranks:
+            return None
+        rank = min(ranks)
+        return -rank - BOOST if rank < -BOOST / 2 else -rank
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something waits for a host that is busy, or free within so many seconds."""

@@ -383,6 +383,21 @@ class MemoryFrontier:
     def next_ready_at(self) -> float | None:
         return self._host_queues.next_ready_at()
 
+    def waiting_hosts(self) -> Iterable[Host]:
+        """The hosts with URLs in memory that wait, are in flight, or did so until just now."""
+        return self._host_queues.hosts()
+
+    @property
+    def in_flight(self) -> int:
+        """The number of URLs in flight."""
+        return len(self._in_flight)
+
+    @property
+    def best_idle_priority(self) -> float | None:
+        """The priority of the best URL of a host that is free, without its boost; None if there is none. An estimate:
+        the URL may have been taken or ranked again."""
+        return self._host_queues.best_idle_priority()
+
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether a waiting URL may be taken within so many seconds."""
         return bool(self._sites.suspended) or self._host_queues.is_ready_within(seconds, now)

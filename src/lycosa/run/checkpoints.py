@@ -17,6 +17,7 @@ class CheckpointSchedule:
     """
 
     def __init__(self) -> None:
+        self.count = 0  # checkpoints made
         self._unsaved = 0  # events
         self._saved_at = time.monotonic()
         self._cpu_after_checkpoint = time.process_time()
@@ -41,6 +42,7 @@ class CheckpointSchedule:
         """Context of a checkpoint: measures it, and notes that everything was saved unless it raises."""
         cpu_before = time.process_time()
         yield
+        self.count += 1
         self._unsaved = 0
         self._saved_at, self._cpu_after_checkpoint = time.monotonic(), time.process_time()
         self._cpu_of_checkpoint = self._cpu_after_checkpoint - cpu_before

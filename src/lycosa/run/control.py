@@ -12,7 +12,7 @@ import os
 import secrets
 import socket
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
@@ -72,23 +72,22 @@ class _Address(Struct, frozen=True):
     token: str
 
 
-class CrawlControl:
-    """Accepts requests of the owner of a running crawl and executes them between two of its steps.
+class ControlServer:
+    """Accepts requests of the owner of the crawl that runs in a folder.
 
-    may_save: whether the collection may be saved before the crawl ends.
+    answer: executes a request; a LycosaError becomes the error of the reply.
     """
 
-    def __init__(self, session: Session, trainer: TopicTrainer, *, may_save: bool = True):
-        self._session = session
-        self._trainer = trainer
-        self._may_save = may_save
+    def __init__(self, folder: Path, answer: Callable[[CrawlRequest], CrawlReply]):
+        self._folder = folder
+        self._answer = answer
         self._server: asyncio.AbstractServer | None = None
         self._token = ""
         self._waiting: dict[asyncio.StreamWriter, None] = {}  # connections without a request, the oldest first
 
     async def open(self) -> None:
         """Starts to listen; if the system allows neither a socket nor a port, the crawl runs without control."""
-        folder = self._session.folder
+        folder = self._folder
         await self.close()  # removes what a killed process left behind; we hold the lock of the collection
         path = _socket_path(folder)
         with suppress(OSError, UsageError):  # also where the user has no home folder
@@ -108,9 +107,9 @@ class CrawlControl:
             self._server.close()
             self._server = None
         with suppress(OSError):
-            (self._session.folder / SOCKET_FILE).unlink(missing_ok=True)
+            (self._folder / SOCKET_FILE).unlink(missing_ok=True)
         with suppress(OSError, UsageError):
-            address_file(self._session.folder).unlink(missing_ok=True)
+            address_file(self._folder).unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._waiting[writer] = None
@@ -133,13 +132,26 @@ class CrawlControl:
             request = msgspec.json.decode(line, type=CrawlRequest)
             if self._token and not hmac.compare_digest(request.token.encode(), self._token.encode()):
                 return CrawlReply(error="the token is wrong")
-            return self.answer(request)
+            return self._answer(request)
         except TimeoutError:
             return CrawlReply(error="no request came")
         except (msgspec.DecodeError, ValueError) as error:
             return CrawlReply(error=f"not a request: {error}")
         except LycosaError as error:
             return CrawlReply(error=str(error))
+
+
+class CrawlControl(ControlServer):
+    """Executes requests between two steps of a crawl.
+
+    may_save: whether the collection may be saved before the crawl ends.
+    """
+
+    def __init__(self, session: Session, trainer: TopicTrainer, *, may_save: bool = True):
+        super().__init__(session.folder, self.answer)
+        self._session = session
+        self._trainer = trainer
+        self._may_save = may_save
 
     def answer(self, request: CrawlRequest) -> CrawlReply:
         """Executes a request."""

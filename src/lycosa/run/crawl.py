@@ -82,6 +82,7 @@ class Status:
         self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch completes
         self._stop_reason = ""
         self._is_paused = False
+        self._is_draining = False
         self._page_budget: int | None = None
         self._interrupted = False
         self._is_parent_interrupted = interrupted
@@ -128,6 +129,14 @@ class Status:
     @property
     def is_paused(self) -> bool:
         return self._is_paused
+
+    def drain(self) -> None:
+        """Begins no new fetches, and ends the crawl, without a stop reason, once those in flight have completed."""
+        self._is_draining = True
+
+    @property
+    def is_draining(self) -> bool:
+        return self._is_draining
 
     def set_page_budget(self, pages: int) -> None:
         """Replaces the page budget of the run by one that the user has chosen meanwhile."""
@@ -248,6 +257,7 @@ class Crawl:
     recall: estimates recall when the crawl may stop by it; needed if the budget has a target recall.
     slots: the web's view of which hosts are free; connected to the frontier while the crawl runs.
     notify: called with messages for the user.
+    may_get_more: whether the crawl waits when its budget is used up or nothing waits, since it may get more of either.
     """
 
     web: Web
@@ -263,6 +273,7 @@ class Crawl:
     recall: Callable[[], RecallEstimate | None] = lambda: None
     slots: CurrentSlots = field(default_factory=CurrentSlots)
     notify: Callable[[str], None] = lambda line: None
+    may_get_more: Callable[[], bool] = lambda: False
 
     @property
     def current_budget(self) -> Budget:
@@ -295,7 +306,7 @@ class _Refusals:
     def __init__(self, crawl: Crawl):
         self._crawl = crawl
         self._refused: list[Visit] = []
-        self._any_request_made = crawl.status.pages > 0
+        self._any_request_made = crawl.status.pages > 0 or crawl.may_get_more()
 
     def step(self, completed: "_CompletedFetch") -> Visit | None:
         """One step of the loop, left for later while every address is refused; None if the fetch will be retried."""
@@ -361,7 +372,7 @@ class _Fetches:
 
     async def _next_sequential(self) -> _CompletedFetch | None:
         frontier, clock = self._crawl.loop.frontier, self._clock
-        while not self._stop_if_over():
+        while not self._stop_if_over() and not self._status.is_draining:
             candidate = None if self._status.is_paused else frontier.take(clock.now())
             if candidate is not None:
                 return _CompletedFetch(candidate, await self._fetch(candidate))
@@ -373,7 +384,7 @@ class _Fetches:
         return None
 
     async def _next_concurrent(self) -> _CompletedFetch | None:
-        while not self._stop_if_over():
+        while not self._stop_if_over() and not self._is_drained():
             self._launch()
             if not self._completed:
                 await self._wait()
@@ -387,6 +398,9 @@ class _Fetches:
                     self._read_ahead()
                 return self._completed.popleft()
         return None
+
+    def _is_drained(self) -> bool:
+        return self._status.is_draining and not self._tasks and not self._completed
 
     def _read_ahead(self) -> None:
         """Parses the pages of the next fetches: several in a row take less time than each in its turn, as code and
@@ -430,7 +444,7 @@ class _Fetches:
 
     def _allowed_in_flight(self) -> int:
         """The number of fetches that may be in flight."""
-        if self._status.is_paused:
+        if self._status.is_paused or self._status.is_draining:
             return 0
         budget, allowed = self._crawl.current_budget, self._max_in_flight
         if budget.pages is not None and self._crawl.assess.memory is None:
@@ -497,6 +511,8 @@ class _Fetches:
     def _stop_if_hopeless(self, ready_at: float | None) -> bool:
         """Stops the crawl if nothing can be fetched for a long time; returns whether it has stopped."""
         status = self._status
+        if self._crawl.may_get_more():
+            return False
         if ready_at is None:
             limit = status.limit_reached(self._crawl.current_budget) if self._crawl.assess.memory is not None else ""
             status.stop(f"{limit}, and nothing is left to recheck" if limit else self._crawl.empty_frontier_reason())
@@ -511,7 +527,11 @@ class _Fetches:
         budget, status = self._crawl.current_budget, self._status
         if status.is_interrupted:
             status.stop(INTERRUPTED)
-        elif self._crawl.assess.memory is None and (limit := status.limit_reached(budget)):
+        elif (
+            self._crawl.assess.memory is None
+            and (limit := status.limit_reached(budget))
+            and not self._crawl.may_get_more()
+        ):
             status.stop(limit)  # a refresh that has stored pages left goes on
         elif out_of_time := status.out_of_time(budget, self._clock.now()):
             status.stop(out_of_time)

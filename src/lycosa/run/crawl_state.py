@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from lycosa.collection.collection import Collection
 from lycosa.collection.events import RunStart
-from lycosa.collection.queries import PASSED_OVER_KEY
+from lycosa.collection.queries import HOLDS_KEY, PASSED_OVER_KEY
 from lycosa.frontier.admission import Admission, Scope, host_url_or_pattern
 from lycosa.frontier.durable import DurableFrontier, WaitingSample
 from lycosa.loop import Loop
@@ -51,9 +51,9 @@ from .unanswered import UnansweredUrls
 # Seconds; a hold is a time before which a host gets no request, and shorter ones are neither saved nor shown.
 MIN_REPORTED_HOLD = 10.0
 # Key of the state in the catalog: the frontier is not yet re-ranked after a change of scores or strategy.
-_RERANK_DUE = "ranks_behind"
+RERANK_DUE = "ranks_behind"
 _RANK_LISTS_KEY = "authority"  # key of the state: digest of the imported rank lists, None if they are not used
-_BY_SCORES = "scores"  # value of `_RERANK_DUE` if nothing but scores has changed
+_BY_SCORES = "scores"  # value of `RERANK_DUE` if nothing but scores has changed
 _NO_PAGE_OUTCOMES = REQUEST_FAILURES | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 
 
@@ -217,7 +217,7 @@ class CrawlState:
             limit=self._recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
-        for host, until in (catalog.get_state("holds", dict[str, Timestamp]) or {}).items():
+        for host, until in (catalog.get_state(HOLDS_KEY, dict[str, Timestamp]) or {}).items():
             frontier.hold(Host(host), self._at_most_a_day(until))
         frontier.passed_over.update(catalog.get_state(PASSED_OVER_KEY, dict[str, Count]) or {})
         frontier.restore_settled(catalog.visited())
@@ -242,7 +242,7 @@ class CrawlState:
         # No request to these hosts until then, whether they are held or their delay is as long.
         holds = self.frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD)
         saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
-        catalog.put_state("holds", saved_holds)
+        catalog.put_state(HOLDS_KEY, saved_holds)
         if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):
             kept_sites = {site: count for site, count in passed_over.items() if not is_forgotten_name(site, forgotten)}
             catalog.put_state(PASSED_OVER_KEY, kept_sites)
@@ -411,12 +411,12 @@ class CrawlState:
         by_scores: whether nothing but scores has changed, so that a strategy that takes new scores of the pages it has
             seen (`SupportsRejudge`) need not see them again.
         """
-        if not by_scores or not self._catalog.get_state(_RERANK_DUE):
-            self._catalog.put_state(_RERANK_DUE, _BY_SCORES if by_scores else True)
+        if not by_scores or not self._catalog.get_state(RERANK_DUE):
+            self._catalog.put_state(RERANK_DUE, _BY_SCORES if by_scores else True)
 
     def reranking_due(self) -> Literal["no", "by scores", "from history"]:
         """Whether the frontier is to be re-ranked, and by what."""
-        due = self._catalog.get_state(_RERANK_DUE)
+        due = self._catalog.get_state(RERANK_DUE)
         if not due:
             return "no"
         return "by scores" if due == _BY_SCORES else "from history"
@@ -429,7 +429,7 @@ class CrawlState:
 
     def mark_reranked(self) -> None:
         """Notes in the catalog that the frontier was re-ranked."""
-        self._catalog.put_state(_RERANK_DUE, False)
+        self._catalog.put_state(RERANK_DUE, False)
 
     def apply_steering(self) -> None:
         """Applies the steering file if it has changed: blocks and boosts what it names, queues new URLs, and removes

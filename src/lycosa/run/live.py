@@ -187,14 +187,19 @@ async def no_visits() -> AsyncGenerator[Visit, None]:
 
 
 class LiveRun:
-    """Prepares and runs one crawl of a session: first the models, then the crawl."""
+    """Prepares and runs one crawl of a session: first the models, then the crawl.
 
-    def __init__(self, session: Session, web: RobotsWeb, slots: CurrentSlots | None = None):
+    is_worker: whether it crawls a shard, beside other workers.
+    """
+
+    def __init__(self, session: Session, web: RobotsWeb, slots: CurrentSlots | None = None, *, is_worker: bool = False):
         self._session = session
         self._web = web
         self._slots = slots or CurrentSlots()
+        self._is_worker = is_worker
+        self.is_handed_over = False  # whether workers go on with the run, so that it does not end here
         self._standing = StandingTrainer(session)
-        self._topic = TopicTrainer(session, self._standing)
+        self.topic = TopicTrainer(session, self._standing, is_worker=is_worker)
 
     async def prepare(self, settings: CommandSettings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None if interrupted."""
@@ -277,14 +282,14 @@ class LiveRun:
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the current model."""
-        return self._topic.relevance(page)
+        return self.topic.relevance(page)
 
     async def learn_topic(self) -> bool:
         """Makes the relevance judge, fetching example pages if needed; False if interrupted or out of time."""
         session = self._session
         self._standing.check()  # before anything is fetched
         session.topic.check()
-        await self._topic.learn(lambda: fetch_examples(session, self._web, self._slots))
+        await self.topic.learn(lambda: fetch_examples(session, self._web, self._slots))
         if session.status.is_interrupted:
             session.status.stop(INTERRUPTED)
         return not session.status.stop_reason
@@ -304,7 +309,7 @@ class LiveRun:
             session.notify(f"changed: {', '.join(changed)}; the waiting links are ranked again for {run.strategy}")
             session.reranker.rerank(missing_standing=self._standing.judge)
         self._standing.rescore_pages()
-        self._topic.train_if_due()  # in case the last run was killed before training
+        self.topic.train_if_due()  # in case the last run was killed before training
         scope = session.recipe.scope
         if scope.keep_noindex:
             self._store_pages_left_out(LeftOutReason.NOINDEX)
@@ -320,7 +325,7 @@ class LiveRun:
         is_wanted: whether this run keeps pages that were left out with a detail, such as a language.
         """
         session, kept = self._session, 0
-        assess = session.assessor(self._topic, self._standing if self._standing.model else None)
+        assess = session.assessor(self.topic, self._standing if self._standing.model else None)
         for left_out, location in session.collection.catalog.left_out(reason):
             if not is_wanted(left_out.detail):
                 continue
@@ -329,23 +334,27 @@ class LiveRun:
             archived = session.collection.archive.event_at(location)
             if isinstance(archived, Visit) and (visit := assess(archived.candidate, archived.fetch)).is_kept:
                 session.loop.process(visit)
-                self._topic.observe(visit)
+                self.topic.observe(visit)
                 kept += 1
         if kept:
             session.notify(f"{counted(kept, 'page')} kept now that earlier runs left out ({reason})")
 
     def crawl(
-        self, web: Web, memory: Memory | None = None, observe: Callable[[Visit], None] = lambda visit: None
+        self,
+        web: Web,
+        memory: Memory | None = None,
+        observe: Callable[[Visit], None] = lambda visit: None,
+        may_get_more: Callable[[], bool] = lambda: False,
     ) -> Crawl:
         """The complete crawl of a run that has begun."""
         session = self._session
         return Crawl(
             web=web,
             assess=session.assessor(
-                self._topic,
+                self.topic,
                 self._standing if self._standing.model else None,
                 memory,
-                score_ahead=self._topic.score_ahead,
+                score_ahead=self.topic.score_ahead,
             ),
             loop=session.loop,
             clock=session.clock,
@@ -358,16 +367,18 @@ class LiveRun:
             recall=session.recall_to_stop_by,
             slots=self._slots,
             notify=session.notify,
+            may_get_more=may_get_more,
         )
 
     def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:
-        self._topic.observe(visit)
+        self.topic.observe(visit)
         observe(visit)
 
     def _between_visits(self) -> None:
         self._session.checkpoint_if_due()
-        self._topic.train_if_due()
-        self._standing.learn_if_due()
+        self.topic.train_if_due()
+        if not self._is_worker:
+            self._standing.learn_if_due()
 
     async def visits(
         self, crawl: Crawl, stack: AsyncExitStack, *, may_save: bool = True
@@ -377,19 +388,21 @@ class LiveRun:
         may_save: whether the collection may be saved before that.
         """
         stack.push(self._end)
-        control = CrawlControl(self._session, self._topic, may_save=may_save)
+        control = CrawlControl(self._session, self.topic, may_save=may_save)
         stack.push_async_callback(control.close)
         await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))
 
     def _end(self, error_type: type[BaseException] | None, *_: object) -> None:
         session = self._session
+        if self.is_handed_over and error_type is None:
+            return
         if error_type is None:
             self._report_dead_pages()
             self._report_target()
             if not session.status.is_interrupted:
-                self._topic.finish()
-                self._topic.report_unknown_words()
+                self.topic.finish()
+                self.topic.report_unknown_words()
         reason = INTERRUPTED
         if error_type is not None and issubclass(error_type, Exception):  # of a plug-in, or a full disk
             reason = f"an error ({error_type.__name__})"

@@ -30,6 +30,7 @@ def open_collection(
     writable: bool = False,
     rebuild: bool = False,
     index_later: bool = False,
+    part_of: Path | None = None,
 ) -> Collection:
     """Opens the collection in a folder; `Collection.open` explains the options.
 
@@ -51,6 +52,7 @@ def open_collection(
         writable=writable,
         rebuild=rebuild,
         index_later=index_later,
+        part_of=part_of,
     )
 
 

@@ -31,6 +31,8 @@ from lycosa.vocabulary.plugins import instantiate
 from lycosa.vocabulary.records import JsonValue, Url
 from lycosa.vocabulary.text import whole_number
 
+MAX_WORKERS = 64  # processes of one crawl
+
 
 @dataclass(frozen=True)
 class Flag:
@@ -104,6 +106,10 @@ class CrawlOptions(FetchOptions, ScopeOptions, total=False):
     of the recipe; hosts, patterns and languages are added to it.
     """
 
+    workers: Annotated[
+        int | None,
+        Flag("Crawl with N processes, each with registered domains of its own. [1]", "N", min=1, max=MAX_WORKERS),
+    ]
     pages: Annotated[int | None, Flag("Stop when the collection has N pages (earlier runs included).", "N", min=1)]
     max_bytes: Annotated[
         int | None, Flag("Stop when the pages have N bytes (earlier runs included).", "N", "--bytes", min=1)
@@ -192,6 +198,7 @@ class CommandSettings(NamedTuple):
     allow_private: bool = False
     resolve: tuple[str, ...] = ()
     seeds: tuple[Url, ...] = ()  # in addition to those of the recipe
+    workers: int = 1
     names_strategy: bool = False  # whether the strategy is that of the command, not of the recipe
 
 
@@ -216,8 +223,15 @@ def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Comman
         options.get("allow_private", False),
         resolve,
         tuple(seeds_in(seeds, flag_of("seeds"))),
+        _workers_of(given.get("workers")),
         given.get("strategy") is not None,
     )
+
+
+def _workers_of(workers: int | None) -> int:
+    if workers is not None and not 1 <= workers <= MAX_WORKERS:
+        raise UsageError(f"workers is a number from 1 to {MAX_WORKERS}, not {workers}")
+    return workers or 1
 
 
 def _list_of(option: str, values: Sequence[str]) -> Sequence[str]:

@@ -12,12 +12,23 @@ The journey of a crawl:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
 from threadpoolctl import threadpool_limits
 
+from lycosa.collection.collection import lock_collection
 from lycosa.collection.events import Event, RunStart
+from lycosa.collection.folder import check_folder
+from lycosa.collection.shards import (
+    gather,
+    has_shards,
+    may_be_behind,
+    remove_shards,
+    remove_useless_shards,
+    shard_folders,
+)
 from lycosa.frontier.admission import Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.loop import Loop
@@ -26,19 +37,20 @@ from lycosa.recipe import Recipe, read_seeds
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing
 from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.text import counted
 
 from .archive_replay import replay_archive
 from .checkpoints import CheckpointSchedule
 from .crawl import Assessor
 from .crawl_journal import CrawlJournal
-from .crawl_state import CrawlState
+from .crawl_state import RERANK_DUE, CrawlState
 from .forgotten import forgotten_test, is_forgotten, read_forgotten
 from .open import open_collection, reader_of
-from .recall import RecallEstimate, RecallTracker
+from .recall import RECALL_BEHIND, RecallEstimate, RecallTracker
 from .removal import remove_forgotten
 from .reranker import Reranker
 from .run_settings import Notify
-from .stored_pages import StoredPages
+from .stored_pages import StoredPages, open_words
 from .topic import TopicJudge, examples_of
 from .trust import check_collection, is_trusted, regular_file_or_folder, require_trust, without_untrusted_settings
 
@@ -54,6 +66,8 @@ class Session:
         possible for untrusted collections.
     rerank: whether to re-rank the frontier if that is due, and to estimate recall on closing, which read the whole
         archive and all links; otherwise, the next session does it, and strategy and frontier are restored on first use.
+    shard: the folder of a shard of the collection, which is opened instead, with the recipe, the models and the
+        commands of the collection.
     """
 
     def __init__(
@@ -67,12 +81,17 @@ class Session:
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
         rerank: bool = True,
         drops_untrusted_settings: bool = False,
+        shard: Path | None = None,
     ):
         check_collection(folder)
+        if shard is not None:
+            check_folder(shard)
         if drops_untrusted_settings:
             recipe = without_untrusted_settings(folder, recipe)
         else:
             require_trust(folder)
+        if shard is None:
+            gather_shards(folder, recipe, clock=clock, notify=notify, drops_untrusted_settings=drops_untrusted_settings)
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
@@ -82,9 +101,15 @@ class Session:
         self.reader = wrap_reader(reader_of(recipe, is_left_out=forgotten_test(folder)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader, self._cached_terms, notify=notify)
         self.collection = collection = open_collection(
-            folder, clock=clock, reader=self.reader, writable=True, rebuild=rebuild, index_later=True
+            shard or folder,
+            clock=clock,
+            reader=self.reader,
+            writable=True,
+            rebuild=rebuild,
+            index_later=True,
+            part_of=folder if shard else None,
         )
-        self.pages = StoredPages(folder, collection, self.reader, stem=recipe.topic.stem)
+        self.pages = StoredPages(shard or folder, collection, self.reader, stem=recipe.topic.stem)
         try:
             self._recall = RecallTracker(collection.catalog, hash_seed=self.topic.hash_seed)
             self.journal = CrawlJournal(collection, recall=self._recall, checkpoints=self._checkpoints, clock=clock)
@@ -267,7 +292,53 @@ class Session:
             self.collection.checkpoint()
             self.pages.words.commit()
 
+    @property
+    def checkpoints_made(self) -> int:
+        """The number of checkpoints that this session has made."""
+        return self._checkpoints.count
+
     def checkpoint_if_due(self) -> None:
         """Saves everything if enough has happened since the last checkpoint."""
         if self._checkpoints.is_due():
             self.checkpoint()
+
+
+def gather_shards(
+    folder: Path, recipe: Recipe, *, clock: Clock, notify: Notify, drops_untrusted_settings: bool = False
+) -> None:
+    """Gathers the shards that a crawl by several workers has left, if it was killed; does nothing if there are none."""
+    if not has_shards(folder):
+        return
+    with closing(lock_collection(folder)):
+        remove_useless_shards(folder)
+        if not has_shards(folder):
+            return
+        if may_be_behind(folder):
+            for shard in shard_folders(folder):
+                with Session(
+                    folder,
+                    recipe,
+                    clock=clock,
+                    notify=notify,
+                    rerank=False,
+                    drops_untrusted_settings=drops_untrusted_settings,
+                    shard=shard,
+                ):
+                    pass
+        pages = gather_closed_shards(folder, recipe)
+    notify(f"a crawl by several workers was broken off: {counted(pages, 'page')} of them gathered")
+
+
+def gather_closed_shards(folder: Path, recipe: Recipe) -> int:
+    """Moves what the shards have, which are closed with everything applied, into the collection, which is locked;
+    returns the number of pages."""
+    gathered = gather(folder, flags=(RERANK_DUE, RECALL_BEHIND))
+    with closing(open_words(folder, stem=recipe.topic.stem)) as words:
+        for shard, numbers in gathered:
+            with closing(open_words(shard, stem=recipe.topic.stem)) as words_of_shard:
+                for cached in words_of_shard.words_after(min(numbers, default=0) - 1):
+                    if cached.number in numbers:
+                        words.put(cached._replace(number=numbers[cached.number]))
+        words.commit()
+    remove_shards(folder)
+    return sum(len(numbers) for _, numbers in gathered)

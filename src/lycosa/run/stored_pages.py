@@ -30,8 +30,7 @@ class StoredPages:
     @cached_property
     def words(self) -> PageWords:
         """The saved word counts of scored pages."""
-        format_version = f"1 {'stems' if self._stem else 'words'} {__version__}"
-        return PageWords(self._folder / WORDS_FILE, made_by=format_version)
+        return open_words(self._folder, stem=self._stem)
 
     def terms(self, url: Url) -> CountedTerms | None:
         """The terms of a stored page or fetched example, for training."""
@@ -76,3 +75,8 @@ class StoredPages:
     def forget_terms(self) -> None:
         """Empties the cache of terms in memory, after pages were removed."""
         self._term_cache.clear()
+
+
+def open_words(folder: Path, *, stem: bool) -> PageWords:
+    """Opens the saved word counts of the collection in a folder."""
+    return PageWords(folder / WORDS_FILE, made_by=f"1 {'stems' if stem else 'words'} {__version__}")

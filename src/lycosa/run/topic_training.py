@@ -62,17 +62,19 @@ class TopicTrainer:
     links, else from the archive, which takes as long as parsing all pages.
 
     standing: gives the standing of earlier visits that have none, for re-ranking.
+    is_worker: whether the model is trained for several workers, of which this is one: when it is told to.
     """
 
-    def __init__(self, session: Session, standing: StandingTrainer | None = None):
+    def __init__(self, session: Session, standing: StandingTrainer | None = None, *, is_worker: bool = False):
         self._session = session
         self._standing = standing
         self._judge: Relevance | None = None
         self._scored_ahead: dict[int, tuple[Page, LinearModel, float]] = {}  # by the id of each page
         self._crawled = _CrawledPages(session)
         self._declined_rounds = 0  # the number of sizes of `RETRAIN_AT` at which no training was due
+        self._is_worker = is_worker
         is_new = session.collection.archive.position() is None and type(session.loop.strategy) in LINK_ONLY_STRATEGIES
-        self._history = FirstVisits() if is_new else None
+        self._history = FirstVisits() if is_new and not is_worker else None
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the current judge."""
@@ -248,7 +250,7 @@ class TopicTrainer:
         With given negatives, pages of the crawl are not needed for training.
         """
         topic, pages = self._session.topic, self._session.status.pages
-        if not topic.uses_background_negatives:
+        if self._is_worker or not topic.uses_background_negatives:
             return
         rounds_due = bisect_right(RETRAIN_AT, pages)
         if topic.rounds >= rounds_due or rounds_due == self._declined_rounds:
@@ -258,6 +260,31 @@ class TopicTrainer:
             self._train_on_crawl()
         else:
             self._declined_rounds = rounds_due  # until the next size is reached
+
+    def sample(self, size: int) -> list[Terms]:
+        """The terms of at most so many pages of the shard, evenly spaced, for `train_on`."""
+        terms = self._crawled.sample()
+        return terms[:: max(1, -(-len(terms) // size))]
+
+    def train_on(self, sample: Sequence[Terms], *, pages: int) -> None:
+        """Trains again with a sample of the pages of all shards, scores the latest pages of this shard again, and saves
+        the model for the others.
+
+        pages: number of pages of the collection.
+        """
+        session = self._session
+        model = session.topic.train(session.pages.terms, sample, bisect_right(RETRAIN_AT, pages), pages=pages)
+        self._use(model)
+        session.topic.save(model)
+
+    def use_saved(self) -> None:
+        """Goes on with the model that another worker has saved, and scores the latest pages again."""
+        if (model := self._session.topic.load()) is not None:
+            self._use(model)
+
+    def _use(self, model: TrainedRelevance) -> None:
+        self._judge = self._session.topic.judge(model)
+        self._rejudge(MAX_REJUDGED, "the topic is known better")
 
     def finish(self) -> None:
         """Scores the pages of a short crawl again at its end, with a model trained on all of it.
@@ -276,6 +303,12 @@ class TopicTrainer:
             assert self._judge is not None
             rejudged = self._crawled.score_latest(self._judge, MAX_REJUDGED)
             self._record_relevances(rejudged, "the topic is known better")
+
+    def judge_again(self) -> None:
+        """The same for a crawl by several workers, after its pages were gathered."""
+        if self._session.topic.uses_background_negatives and (model := self._session.topic.load()) is not None:
+            self._judge, self._crawled.has_new_pages = self._session.topic.judge(model), True
+            self.finish()
 
     def report_unknown_words(self) -> None:
         """Tells the user which words of the topic are on none of the latest pages."""

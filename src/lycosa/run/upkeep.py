@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.collection.collection import recover_rebuild
+from lycosa.collection.collection import lock_collection, recover_rebuild
 from lycosa.collection.upkeep_journal import UpkeepTask, read_upkeep_journal, write_upkeep_journal
 from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
@@ -22,10 +22,10 @@ from .imports import Importer
 from .open import open_for_reading
 from .removal import REPORT_FILE
 from .run_settings import Notify
-from .session import Session
+from .session import Session, gather_shards
 from .topic import PREDICATE_STATE, RULE_STATE, STEM_STATE, TOPIC_HAS_CHANGED, has_topic_changed, is_rule
 from .topic_training import LearntLabels, TopicTrainer
-from .trust import check_collection
+from .trust import check_collection, without_untrusted_settings
 
 _MAX_HOSTS = 5  # similar hosts that are named
 
@@ -160,7 +160,8 @@ def forget(folder: Path, what: str, *, clock: Clock, notify: Notify) -> Forgotte
 
 
 def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: None) -> None:
-    """Finishes a removal that was interrupted by a kill, and finishes or undoes a rebuild; tells the user.
+    """Finishes a removal that was interrupted by a kill, finishes or undoes a rebuild, and gathers shards; tells the
+    user.
 
     If another process uses the collection or it is not writable, this is left to the next command.
     """
@@ -172,6 +173,9 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
         upkeep = read_upkeep_journal(folder)  # of a removal that the rebuild was to complete
     if upkeep is None or upkeep.task == "rebuild":
         return
+    if upkeep.task == "shards":
+        _gather_unless_crawling(folder, clock=clock, notify=notify)
+        return
     try:
         with Session(folder, load_recipe(folder, for_reading=True), clock=clock, drops_untrusted_settings=True):
             pass
@@ -179,6 +183,18 @@ def finish_upkeep(folder: Path, *, clock: Clock, notify: Notify = lambda line: N
         notify(f"an interrupted removal cannot be completed yet: {error}")
         return
     notify("the interrupted removal is now complete")
+
+
+def _gather_unless_crawling(folder: Path, *, clock: Clock, notify: Notify) -> None:
+    try:
+        lock_collection(folder).close()
+    except CollectionError:
+        return  # workers are crawling, or the folder cannot be written: the collection is as it was before them
+    try:
+        recipe = without_untrusted_settings(folder, load_recipe(folder, for_reading=True))
+        gather_shards(folder, recipe, clock=clock, notify=notify, drops_untrusted_settings=True)
+    except CollectionError as error:
+        notify(f"the pages of a crawl by several workers, which was broken off, cannot be gathered yet: {error}")
 
 
 def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:

@@ -84,6 +84,23 @@ class SupportsRejudge(Protocol):
         ...
 
 
+@runtime_checkable
+class SupportsSharing(Protocol):
+    """A strategy that can share what it learns with the strategies of other workers of the same crawl."""
+
+    def begin_sharing(self) -> None:
+        """Called once: what was learnt so far, all workers know."""
+        ...
+
+    def new_evidence(self) -> bytes:
+        """What was learnt from visits since the last call, for `add_evidence` of all others."""
+        ...
+
+    def add_evidence(self, encoded: bytes) -> None:
+        """Adds what the strategy of another worker has learnt; raises ValueError if it is damaged."""
+        ...
+
+
 def require_unit_scale(inner: Strategy, guide: str, *, such_as: str) -> None:
     """Raises UsageError if the priorities of a strategy to be wrapped are not on the unit scale.
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.relevance.embedding import builtin_embedding
@@ -75,6 +76,25 @@ _SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,4}){1,2}$")  # file type in 
 _ROWS_PER_VISIT = 200  # scored again for each page visited, on average
 _MIN_LOGIT_CHANGE = 0.1  # from which a waiting link is offered to the frontier again
 _MAX_OFFERS = 100  # waiting links that are offered again after one page, the best
+# Pages of a word, or their relevance, from which other workers hear of them; and the most at a time: the largest number
+# of 16 bits.
+_MIN_EVIDENCE, _MAX_EVIDENCE = 0.01, 65_504.0
+
+
+class WordEvidence(Struct, frozen=True):
+    """Visited pages, and the words of the links to them, counted by word id.
+
+    word_ids: of the words that were counted, as 32-bit numbers.
+    word_pages, word_relevance: of each word, pages that links with it led to, and their summed relevance, as 16-bit
+        floating-point numbers.
+    pages, relevance: number of pages, and their summed relevance.
+    """
+
+    word_ids: bytes
+    word_pages: bytes
+    word_relevance: bytes
+    pages: float
+    relevance: float
 
 
 class WordWeights(Protocol):
@@ -208,6 +228,19 @@ class Hunter(BaseStrategy):
         self._visits_since_scored = 0
         self._update_model()
         return self._rescore()
+
+    def begin_sharing(self) -> None:
+        self._table.begin_sharing()
+
+    def new_evidence(self) -> bytes:
+        return msgspec.msgpack.encode(self._table.new_evidence())
+
+    def add_evidence(self, encoded: bytes) -> None:
+        try:
+            evidence = msgspec.msgpack.decode(encoded, type=WordEvidence)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"damaged evidence: {error}") from None
+        self._table.add_evidence(evidence)
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         """The new priority, which rests on more evidence; examples, seeds and samples keep the highest."""
@@ -396,6 +429,9 @@ class _LinkTable:
         self._dropped_word_pages = np.zeros(_word_id_count())  # by word: pages that dropped rows with it led to
         self._dropped_word_relevance = np.zeros(_word_id_count())  # by word: summed relevance of these pages
         self._pages, self._relevant = 0.0, 0.0  # visited pages, and their summed relevance
+        # The same counts, as far as other workers know them; None as long as nothing is shared.
+        self._shared_words: tuple[Floats, Floats] | None = None
+        self._shared_pages, self._shared_relevant = 0.0, 0.0
         self._pattern_fetches = np.zeros(HASH_BUCKETS)  # by folder or pattern of a URL: links that were followed
         self._pattern_dead = np.zeros(HASH_BUCKETS)  # by folder or pattern: those of them that were dead
         self._fetches, self._dead_fetches = 0, 0  # numbers of links that were followed, and of those that were dead
@@ -716,8 +752,7 @@ class _LinkTable:
     def update_ratios(self) -> None:
         """Computes the log odds ratios of words and of hosts."""
         base = self._base_rate()
-        pages, relevant = self._dropped_word_pages.copy(), self._dropped_word_relevance.copy()
-        self._count_words(pages, relevant, slice(0, self._count))
+        pages, relevant = self._count_all_words()
         self._word_ratios = _bucket_ratios(relevant, pages, base, _SMOOTHING["words"])
         (known,) = (~np.isnan(self._outcomes[: len(self._links)])).nonzero()
         hosts, outcomes = self._sites[known, 0], self._outcomes[known]
@@ -739,6 +774,64 @@ class _LinkTable:
         words_in_use, rows_in_use = words.ravel().take(indices), indices % max(len(known), 1)
         pages += np.bincount(words_in_use, share.take(rows_in_use), len(pages))
         relevant += np.bincount(words_in_use, (share * outcomes.take(known)).take(rows_in_use), len(relevant))
+
+    # ------------------------------------------------------------ evidence of other workers
+
+    def begin_sharing(self) -> None:
+        self._shared_words = self._count_all_words()
+        self._shared_pages, self._shared_relevant = self._pages, self._relevant
+
+    def new_evidence(self) -> WordEvidence:
+        known_pages, known_relevance = self._words_known_to_others()
+        all_pages, all_relevance = self._count_all_words()
+        new_pages, new_relevance = all_pages - known_pages, all_relevance - known_relevance
+        (changed,) = (np.maximum(np.abs(new_pages), np.abs(new_relevance)) > _MIN_EVIDENCE).nonzero()
+        # What is rounded away, or too much for the format, comes with the next evidence.
+        pages, relevance = (
+            each[changed].clip(-_MAX_EVIDENCE, _MAX_EVIDENCE).astype("<f2") for each in (new_pages, new_relevance)
+        )
+        known_pages[changed] += pages
+        known_relevance[changed] += relevance
+        evidence = WordEvidence(
+            changed.astype("<u4").tobytes(),
+            pages.tobytes(),
+            relevance.tobytes(),
+            self._pages - self._shared_pages,
+            self._relevant - self._shared_relevant,
+        )
+        self._shared_pages, self._shared_relevant = self._pages, self._relevant
+        return evidence
+
+    def add_evidence(self, evidence: WordEvidence) -> None:
+        """Raises ValueError for evidence that no table has given."""
+        ids = np.frombuffer(evidence.word_ids, "<u4").astype(np.int64)
+        pages, relevance = (np.frombuffer(each, "<f2") for each in (evidence.word_pages, evidence.word_relevance))
+        are_ids = bool((ids[1:] > ids[:-1]).all()) and (not len(ids) or ids[-1] < _word_id_count())
+        counts = (pages, relevance, np.array([evidence.pages, evidence.relevance]))
+        if (
+            not are_ids
+            or not len(ids) == len(pages) == len(relevance)
+            or not all(np.isfinite(each).all() for each in counts)
+        ):
+            raise ValueError("damaged evidence: no counts of words")
+        for counted in ((self._dropped_word_pages, self._dropped_word_relevance), self._words_known_to_others()):
+            for words, new in zip(counted, (pages, relevance), strict=True):
+                words[ids] += new
+        self._pages += evidence.pages
+        self._relevant += evidence.relevance
+        self._shared_pages += evidence.pages
+        self._shared_relevant += evidence.relevance
+
+    def _words_known_to_others(self) -> tuple[Floats, Floats]:
+        if self._shared_words is None:
+            self._shared_words = np.zeros(_word_id_count()), np.zeros(_word_id_count())
+        return self._shared_words
+
+    def _count_all_words(self) -> tuple[Floats, Floats]:
+        """By word, the pages that all links with it led to, and their summed relevance."""
+        pages, relevance = self._dropped_word_pages.copy(), self._dropped_word_relevance.copy()
+        self._count_words(pages, relevance, slice(0, self._count))
+        return pages, relevance
 
     # ------------------------------------------------------------ state
 

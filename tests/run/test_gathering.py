@@ -1,0 +1,101 @@
+"""Shards that a killed crawl has left: the next session gathers them, wherever the kill came."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collection.samples import visit
+from crawling import collection, done, pages
+from lycosa.collection import shards
+from lycosa.collection.catalog import Catalog
+from lycosa.collection.collection import lock_collection
+from lycosa.collection.shards import make_shards, shard_folders
+from lycosa.recipe import load_recipe
+from lycosa.run.session import Session, gather_closed_shards
+from lycosa.run.upkeep import finish_upkeep
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_of
+from sessions import NOW, crawl
+from worlds import html
+
+SEEDS = [Url(f"http://h{number}.example/") for number in range(4)]
+WORLD = {
+    url: html(f"Page {url}", f"honey bee hive {url} w{number}", [f"{url}{leaf}" for leaf in range(3)])
+    for number, url in enumerate(SEEDS)
+}
+
+
+NEW = [Url("http://h0.example/0"), Url("http://h1.example/0")]  # one page of each shard
+
+
+class _KilledError(BaseException):
+    pass
+
+
+@pytest.fixture
+def crawled(tmp_path) -> Path:
+    """A collection of four pages, whose links wait."""
+    folder = collection(tmp_path / "c", SEEDS, topic='keywords = ["honey"]')
+    crawl(folder, WORLD, 4)
+    return folder
+
+
+def deal(folder: Path) -> None:
+    make_shards(folder, 2, lambda url: int(host_of(url)[1]) % 2)
+
+
+def kill_after(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    original = getattr(owner, name)
+
+    def step(*arguments: Any, **options: Any) -> None:
+        original(*arguments, **options)
+        raise _KilledError
+
+    monkeypatch.setattr(owner, name, step)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(shards, "_move_archive"), (shards, "_gather_pages"), (Catalog, "commit"), (shards, "_gather_states")],
+)
+def test_a_kill_while_shards_are_gathered_loses_nothing(crawled, monkeypatch, owner, name):
+    before = pages(crawled)
+    deal(crawled)
+    recipe = load_recipe(crawled)
+    for number, shard in enumerate(shard_folders(crawled)):
+        with Session(crawled, recipe, clock=SimulatedClock(NOW), rerank=False, shard=shard) as session:
+            session.record(visit(NEW[number], at=NOW + number))
+    with monkeypatch.context() as patch:
+        kill_after(patch, owner, name)
+        with pytest.raises(_KilledError):
+            gather_closed_shards(crawled, recipe)
+    said: list[str] = []
+    finish_upkeep(crawled, clock=SimulatedClock(NOW), notify=said.append)
+    assert len(said) == 1
+    assert "a crawl by several workers was broken off" in said[0]
+    assert pages(crawled) == [*before, *NEW]
+    done("rebuild", crawled)
+    assert pages(crawled) == [*before, *NEW]
+    assert not (crawled / "shards").exists()
+
+
+def test_shards_that_cannot_be_gathered_are_told_of_and_the_rest_can_be_read(crawled):
+    deal(crawled)
+    (crawled / "shards" / "01" / "catalog.sqlite").write_bytes(b"nonsense")
+    said: list[str] = []
+    finish_upkeep(crawled, clock=SimulatedClock(NOW), notify=said.append)
+    assert len(said) == 1
+    assert "cannot be gathered yet" in said[0]
+    assert len(pages(crawled)) == 4
+
+
+def test_nothing_is_said_while_another_process_has_the_collection(crawled):
+    deal(crawled)
+    said: list[str] = []
+    lock = lock_collection(crawled)
+    finish_upkeep(crawled, clock=SimulatedClock(NOW), notify=said.append)
+    lock.close()
+    assert said == []
+    assert (crawled / "shards").exists()

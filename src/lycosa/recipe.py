@@ -33,7 +33,7 @@ from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.personal_headers import is_personal_header
 from lycosa.vocabulary.plugins import instantiate
 from lycosa.vocabulary.records import JsonValue, Url
-from lycosa.vocabulary.text import quoted, tokens_of, visible
+from lycosa.vocabulary.text import printable, quoted, tokens_of
 from lycosa.vocabulary.url_files import NumberedLine, content_lines, read_url_file, url_of_bare_host
 from lycosa.vocabulary.urls import normalise, without_final_dot
 
@@ -436,7 +436,7 @@ def toml_value(value: str | bool | float | Sequence[str]) -> str:
 
 def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, seeds: str, contact: str = "") -> str:
     """The text of a new recipe: the given values, and all other keys as comments."""
-    name = visible(name)
+    name = printable(name)
     return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
 
 contact = {toml_value(contact)}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it

@@ -32,7 +32,7 @@ from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
 from lycosa.vocabulary.files import write_file
 from lycosa.vocabulary.records import RELEVANT, skip_counts
-from lycosa.vocabulary.text import byte_size, grouped, quoted, visible
+from lycosa.vocabulary.text import byte_size, grouped, printable, quoted
 from lycosa.vocabulary.urls import normalise, site_of
 from lycosa.web.outcomes import outcome_counts
 
@@ -252,7 +252,7 @@ def _format_time(timestamp: float, pattern: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    link = link_in_words(visible(page.found_on or "", 120), visible(page.anchor, 80), page.because)
+    link = link_in_words(printable(page.found_on or "", 120), printable(page.anchor, 80), page.because)
     why = f"{link}{reasons_in_words(page.because, max_factors=_REASONS_SHOWN)}"
     return TopPage(page.title, page.url, page.relevance, why)
 
@@ -598,7 +598,7 @@ def _recipe(data: ReportData) -> str:
 
 
 def _text(text: str, limit: int = 200) -> str:
-    return escape(visible(text, limit))
+    return escape(printable(text, limit))
 
 
 def _link(url: str) -> str:

@@ -241,10 +241,12 @@ def _report_usage_error(error: click.ClickException) -> int:
 
 
 def _report_error(message: str, code: int) -> int:
-    from lycosa.vocabulary.text import visible  # here, since it loads numpy, which help does not need
+    from lycosa.vocabulary.text import printable  # here, since it loads numpy, which help does not need
 
     with suppress(OSError):
-        typer.echo(visible(f"lycosa: {message}", _MAX_MESSAGE_LENGTH), err=True)  # the message may quote untrusted text
+        typer.echo(
+            printable(f"lycosa: {message}", _MAX_MESSAGE_LENGTH), err=True
+        )  # the message may quote untrusted text
     return code
 
 
@@ -254,9 +256,9 @@ def _report_os_error(error: OSError) -> int:
         return _report_error(
             f"cannot write standard output: {error.strerror or error}; make room, or write elsewhere", 1
         )
-    from lycosa.vocabulary.text import visible
+    from lycosa.vocabulary.text import printable
 
-    name = visible(os.fsdecode(error.filename), 100) if isinstance(error.filename, (str, bytes)) else error.filename
+    name = printable(os.fsdecode(error.filename), 100) if isinstance(error.filename, (str, bytes)) else error.filename
     is_name_wrong = error.errno in (ENAMETOOLONG, EINVAL, ENOTDIR, ELOOP)
     return _report_error(f"cannot use {name}: {error.strerror}; give another name", 2 if is_name_wrong else 1)
 

@@ -11,7 +11,7 @@ from lycosa.recipe import load_recipe
 from lycosa.run import steering
 from lycosa.run.control import CrawlReply, CrawlRequest, drop_in_words, execute_command
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import counted, visible, whole_number
+from lycosa.vocabulary.text import counted, printable, whole_number
 
 from .options import Json, Name, notify, print_json, shell_command
 
@@ -47,22 +47,22 @@ def control(
     if as_json:
         print_json({"running": reply is not None, "said": message, **({"status": reply.status} if reply else {})})
     else:
-        typer.echo(visible(message, 500))
+        typer.echo(printable(message, 500))
 
 
 def _request(command: str, argument: str) -> CrawlRequest:
     if command in _COMMANDS_WITHOUT_ARGUMENT:
         if argument:
-            raise UsageError(f"{command} takes no argument; leave out {visible(argument, 50)!r}")
+            raise UsageError(f"{command} takes no argument; leave out {printable(argument, 50)!r}")
         return CrawlRequest(cast(Any, command))
     if command not in _ARGUMENT_OF:
-        raise UsageError(f"no command {visible(command, 50)!r}; there are {_COMMANDS}")
+        raise UsageError(f"no command {printable(command, 50)!r}; there are {_COMMANDS}")
     if not argument:
         raise UsageError(f"{command} what? write: {command} {_ARGUMENT_OF[command]}")
     if command == "budget":
         pages = whole_number(argument, maximum=10**12)
         if not pages:
-            raise UsageError(f"not a number of pages: {visible(argument, 50)!r}; write one such as 500")
+            raise UsageError(f"not a number of pages: {printable(argument, 50)!r}; write one such as 500")
         return CrawlRequest("budget", pages=pages)
     return CrawlRequest(_STEERING[command], what=steering.checked_argument(argument))
 

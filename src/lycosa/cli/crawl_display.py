@@ -30,7 +30,7 @@ from lycosa.vocabulary.errors import LycosaError, cannot_write
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers, weight_of_relevance
 from lycosa.vocabulary.records import REQUEST_FAILURES, Host, JsonValue, Visit
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
 from .options import print_json, shell_command
@@ -113,7 +113,7 @@ def _holds_in_words(holds: Mapping[Host, float], now: float) -> str:
     """
     host, until = min(holds.items(), key=lambda hold: hold[1])
     others = f", and {counted(len(holds) - 1, 'other host')} for longer" if len(holds) > 1 else ""
-    return f"{visible(host, 100)} is on hold for {counted(max(1, ceil((until - now) / 60)), 'more minute')}{others}"
+    return f"{printable(host, 100)} is on hold for {counted(max(1, ceil((until - now) / 60)), 'more minute')}{others}"
 
 
 def _suggestion(session: Session, omissions: list[Omission], why_no_page: str) -> str:
@@ -336,7 +336,7 @@ def _log_page(visit: Visit) -> None:
         title = f"({visit.left_out}) {title}"
     alpha = weight_of_relevance(visit.candidate.because)
     weight = "" if alpha is None else f" α {alpha:.2f}"
-    _log.info("%-15s %s%s %s %s", name, relevance, weight, visible(fetch.url, 500), visible(title))
+    _log.info("%-15s %s%s %s %s", name, relevance, weight, printable(fetch.url, 500), printable(title))
 
 
 class _LogFile(logging.FileHandler):

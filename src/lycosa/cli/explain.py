@@ -12,7 +12,7 @@ from lycosa.run.explanation import fetch_was_made
 from lycosa.run.forgotten import FORGOTTEN_FILE
 from lycosa.run.reasons import link_in_words, reasons_in_words, shown_priority
 from lycosa.vocabulary.records import Candidate, JsonValue, LeftOut, LeftOutReason, Outcome, Url, skip_in_words
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.urls import checked_url
 from lycosa.web.outcomes import outcome_in_words
 
@@ -56,7 +56,7 @@ def explained(collection: api.OpenCollection, url: Url) -> tuple[str, list[str]]
 def _safe_line(line: str) -> str:
     margin = len(line) - len(line.lstrip(" "))
     limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
-    return " " * margin + visible(line, limit)
+    return " " * margin + printable(line, limit)
 
 
 def _lines_if_unknown(omissions: Omissions | None) -> list[str]:
@@ -90,7 +90,7 @@ def _why_left_out(fetches: list[FetchRow], name: str) -> str:
     left_out = LeftOut.parse(successful[-1].left_out)
     if left_out is None:
         return f"an older version did not note why; {shell_command('rebuild', name)} finds out"
-    detail = visible(left_out.detail, 100)
+    detail = printable(left_out.detail, 100)
     match left_out.reason:
         case LeftOutReason.NOINDEX:
             return f"it asks not to be kept (noindex); {shell_command('crawl', name, '--keep-noindex')} keeps it"
@@ -168,7 +168,7 @@ def _lines(facts: JsonValue, name: str, max_factors: int | None = None) -> list[
 
 def _reasons_line(page: PageRow | Candidate, max_factors: int | None) -> str:
     link = link_in_words(page.found_on, page.anchor, page.because)
-    reasons = visible(f"{link}{reasons_in_words(page.because, max_factors=max_factors)}", _MAX_REASONS)
+    reasons = printable(f"{link}{reasons_in_words(page.because, max_factors=max_factors)}", _MAX_REASONS)
     score = shown_priority(page.priority, page.because)
     return f"{_WHY}{reasons}; score {score:.3f}, {counted(page.depth, 'click')} from a seed"
 

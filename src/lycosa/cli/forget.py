@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lycosa import api
-from lycosa.vocabulary.text import counted, quoted, visible
+from lycosa.vocabulary.text import counted, printable, quoted
 
 from .options import Name, notify
 
@@ -21,7 +21,7 @@ def forget(
     done = api.forget(name, what, notify=notify)
     line = f"{counted(done.pages, 'page')} forgotten"
     if not done.was_known:
-        line += f": {name} had nothing from {visible(done.name, 200)}; it will not be fetched from now on"
+        line += f": {name} had nothing from {printable(done.name, 200)}; it will not be fetched from now on"
         if done.similar_hosts:
             line += f". To forget hosts with this ending, give the whole name of each: {', '.join(done.similar_hosts)}"
     typer.echo(line)

@@ -18,7 +18,7 @@ from lycosa.logs.summary import Activity, LogSummary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 
 from .job_progress import ProgressBar, elapsed_notice
 from .options import Json, Quiet, notify, print_json, shell_command
@@ -96,7 +96,7 @@ def import_(
 
 def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     file = outcome.file
-    name = visible(file.name, 100)
+    name = printable(file.name, 100)
     if outcome.known:
         typer.echo(f"{name}: already imported; nothing was added")
         if options.changes_reading:
@@ -189,7 +189,7 @@ def _lines(log: Path, summary: LogSummary) -> list[str]:
         lines += [f"accesses {_per_bar(summary.activity.bar_seconds)}", f"  {sparkline(summary.activity.counts)}"]
     if summary.most_read:
         lines.append("most read, by people")
-        lines += [f"  {page.users:>8}  {visible(page.url, 100)}" for page in summary.most_read]
+        lines += [f"  {page.users:>8}  {printable(page.url, 100)}" for page in summary.most_read]
     return lines
 
 

@@ -28,7 +28,7 @@ from lycosa.run.open import has_personal_pages
 from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import output_file
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
@@ -122,7 +122,7 @@ def build(
     if any(map(has_personal_pages, names)):
         notify("Some pages were requested with cookies or headers of yours: look at the atlas before you pass it on.")
     if built.topics:
-        topic_flag = ("--map-topic", visible(built.topics[0].name)) if len(built.mapped_topics) > 1 else ()
+        topic_flag = ("--map-topic", printable(built.topics[0].name)) if len(built.mapped_topics) > 1 else ()
         typer.echo(f"Look at it:  {shell_command('map', 'show', out)}")
         typer.echo(f"Use it:      {shell_command('crawl', 'NAME', '--map', out, *topic_flag)}")
 
@@ -178,7 +178,7 @@ def show(
     for facts in topics:
         typer.echo(_summary_line(facts))
         for portal in maps[facts.name].portals[:PORTALS_SHOWN]:
-            typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes[portal])} spokes")
+            typer.echo(f"  {printable(portal, 110)}  {len(maps[facts.name].spokes[portal])} spokes")
     _report_left_out(left_out)
 
 
@@ -277,7 +277,7 @@ def learn_topics(
         return
     for topic, pages in examples.items():
         examples_of_topic = counted(len(pages), "example")
-        typer.echo(f"{visible(topic, 40):40}{examples_of_topic:>16}, {accuracy[topic]:6.1%} recognised correctly")
+        typer.echo(f"{printable(topic, 40):40}{examples_of_topic:>16}, {accuracy[topic]:6.1%} recognised correctly")
 
 
 def _facts_as_json(facts: TopicFacts) -> dict[str, object]:
@@ -302,7 +302,7 @@ def _summary_line(facts: TopicFacts) -> str:
     parts.append("from " + " and ".join(f"{name} ({pages})" for name, pages in list(facts.sources.items())[:5]))
     if facts.related:
         parts.append("related to " + ", ".join(facts.related[:8]))
-    return visible("; ".join(parts), 400)
+    return printable("; ".join(parts), 400)
 
 
 def _report_left_out(left_out: Mapping[str, int]) -> None:

@@ -17,7 +17,7 @@ from lycosa.run.trust import polite_recipe
 from lycosa.run.waiting_crawl import WaitingCrawl, waiting_crawl_recipe
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.urls import checked_url
 
 from .cat import without_controls
@@ -61,7 +61,7 @@ def mcp(
     notify(f"serving {name} ({counted(pages, 'page')}) by MCP on standard input and output; Ctrl-C ends it")
     server = server_class(
         "lycosa",
-        title=f"Lycosa: {visible(name.absolute().name, 100)}",
+        title=f"Lycosa: {printable(name.absolute().name, 100)}",
         instructions=_INSTRUCTIONS + (_CRAWL_INSTRUCTIONS.format(allow_crawl) if allow_crawl else ""),
         version=__version__,
         log_level="WARNING",
@@ -91,7 +91,7 @@ def _with_tool_errors(tool: Tool) -> Tool:
         try:
             return await tool(*arguments, **keywords)
         except LycosaError as error:
-            raise ToolError(visible(str(error), 500)) from None
+            raise ToolError(printable(str(error), 500)) from None
 
     return answer
 
@@ -202,7 +202,7 @@ def _clamp(number: int, maximum: int) -> int:
 
 
 def _one_line(text: str, limit: int) -> str:
-    return _without_invisible(visible(text, limit))
+    return _without_invisible(printable(text, limit))
 
 
 def _without_invisible(text: str) -> str:

@@ -17,7 +17,7 @@ import typer
 from lycosa.run.options import FetchOptions, Flag
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import cannot_write
-from lycosa.vocabulary.text import quoted, visible
+from lycosa.vocabulary.text import printable, quoted
 
 
 def _finish_interrupted(folder: Path) -> Path:
@@ -179,4 +179,4 @@ def standard_output() -> Iterator[BinaryIO]:
 
 def notify(line: str) -> None:
     """Prints a message to standard error."""
-    typer.echo(visible(line, 500), err=True)
+    typer.echo(printable(line, 500), err=True)

@@ -7,7 +7,7 @@ import typer
 from lycosa import api
 from lycosa.collection.rows import ExportRow
 from lycosa.run.export import TableOptions
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 
 from .options import (
     NO_IMPORTANCE,
@@ -60,4 +60,4 @@ def _line(row: ExportRow) -> str:
     relevance = "   –" if row["relevance"] is None else f"{row['relevance']:.2f}"
     notes = [row["label"], "vanished" if row["vanished_at"] else None]
     suffix = "".join(f" ({note})" for note in notes if note)
-    return f"{relevance}  {visible(row['title'], 80) or '(no title)'}{suffix}  {visible(row['url'], 300)}"
+    return f"{relevance}  {printable(row['title'], 80) or '(no title)'}{suffix}  {printable(row['url'], 300)}"

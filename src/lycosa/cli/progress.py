@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lycosa.run.recall import RecallEstimate
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
@@ -118,7 +118,7 @@ class Progress:
         if self._mode == "plain" and not self._is_shown:
             self._show()
         if self._mode != "silent":
-            self._console.print(Text(visible(line, 500)), soft_wrap=True)
+            self._console.print(Text(printable(line, 500)), soft_wrap=True)
 
     def _show(self) -> None:
         self._is_shown = True
@@ -145,7 +145,7 @@ class Progress:
         ]
         if stats.seconds_left is not None:
             parts.append(f"{_duration(stats.seconds_left)} left")
-        return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
+        return ", ".join(parts) + (f"; {printable(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
         stats = self._stats
@@ -176,7 +176,7 @@ class Progress:
             Text(_errors(stats.errors), style="red" if stats.errors else "dim"),
         ]
         reasons = [Text(part) for part in (*_latest_pages(scores), *_found_on(scores))]
-        last = Text(visible(stats.title or stats.url, width), style="dim", no_wrap=True, overflow="ellipsis")
+        last = Text(printable(stats.title or stats.url, width), style="dim", no_wrap=True, overflow="ellipsis")
         return Group(head, *(line for row in (harvest, traffic, reasons) for line in _wrapped(row, width)), last)
 
     def _add_point(self, pages: int, highlighted: int) -> None:

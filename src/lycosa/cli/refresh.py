@@ -15,7 +15,7 @@ from lycosa.run.refresh import DEFAULT_EXPAND, DEFAULT_POLICY, NamedPage, Refres
 from lycosa.run.session import Session
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 
 from .crawl_display import is_error, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, notify, print_json, with_options
@@ -136,4 +136,4 @@ def _page_lines(kind: str, pages: list[NamedPage], count: int, quality: str) -> 
     if not pages:
         return []
     selection = f", the {len(pages)} most {quality} of {count}" if count > len(pages) else ""
-    return [f"{kind}{selection}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]
+    return [f"{kind}{selection}:", *(f"  {printable(f'{page.url} {page.title}', 300)}" for page in pages)]

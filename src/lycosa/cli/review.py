@@ -31,7 +31,7 @@ from lycosa.run.topic_training import LearntLabels
 from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 
 from .label import labels_in_words
 from .options import Json, Name, notify, print_json, shell_command
@@ -146,11 +146,11 @@ class _Review:
             print_json({"number": number, "of": total, **msgspec.to_builtins(page)})
             return
         relevance = "not judged" if page.relevance is None else f"relevance {page.relevance:.2f}"
-        typer.echo(f"\n{number} of {total}  {visible(page.title, 100) or '(no title)'}")
-        typer.echo(f"  {visible(page.url, 300)}")
+        typer.echo(f"\n{number} of {total}  {printable(page.title, 100) or '(no title)'}")
+        typer.echo(f"  {printable(page.url, 300)}")
         typer.echo(f"  {relevance}, {_REASONS[page.why]}")
         if page.text:
-            typer.echo(f"  {visible(page.text, 300)}")
+            typer.echo(f"  {printable(page.text, 300)}")
         typer.echo(f"On the topic? {_KEYS} ", nl=False)
 
     def finish(self) -> None:
@@ -206,6 +206,6 @@ def _answers() -> Iterator[str]:
             typed = line
         answer = _ANSWERS.get(typed.strip().lower())
         if answer is None:
-            notify(f"{visible(typed, 20)!r} is not an answer; the answers are {_KEYS}")
+            notify(f"{printable(typed, 20)!r} is not an answer; the answers are {_KEYS}")
         else:
             yield answer

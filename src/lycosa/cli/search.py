@@ -7,7 +7,7 @@ import typer
 from lycosa import api
 from lycosa.recipe import is_host
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .job_progress import elapsed_notice
 from .options import Json, MinRelevance, Name, notify, print_json
@@ -54,6 +54,6 @@ def search(
         typer.echo("nothing found")
     for number, hit in enumerate(hits, 1):
         relevance = "not judged yet" if hit.relevance is None else f"relevance {hit.relevance:.2f}"
-        typer.echo(f"{number}. {visible(hit.title, 120) or '(no title)'}   {relevance}")
-        typer.echo(f"   {visible(hit.url, 300)}")
-        typer.echo(f"   {visible(hit.snippet, 300)}\n")
+        typer.echo(f"{number}. {printable(hit.title, 120) or '(no title)'}   {relevance}")
+        typer.echo(f"   {printable(hit.url, 300)}")
+        typer.echo(f"   {printable(hit.snippet, 300)}\n")

@@ -19,7 +19,7 @@ from lycosa.run.recall import RecallEstimate
 from lycosa.run.review import SampleResult
 from lycosa.run.topic import TOPIC_HAS_CHANGED
 from lycosa.vocabulary.records import skip_counts
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 
 from .options import Json, Name, print_json, shell_command
 
@@ -116,7 +116,7 @@ def _lines(name: str, overview: Overview) -> list[str]:
         for run in facts.runs[-5:]
     ]
     head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
-    return [visible(head, 300), *(f"{key:14}{visible(value, 300)}" for key, value in rows)]
+    return [printable(head, 300), *(f"{key:14}{printable(value, 300)}" for key, value in rows)]
 
 
 def _precision(sample: SampleResult) -> str:

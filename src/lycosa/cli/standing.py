@@ -10,7 +10,7 @@ from lycosa.standing.authority_table import SOURCES, AuthorityTable, remove_list
 from lycosa.standing.ranked_lists import DEFAULT_TOP, import_list
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.urls import checked_url
 
 from .job_progress import ProgressBar
@@ -63,7 +63,7 @@ def show(
             print_json(ranks)
             return
         for rank in ranks:
-            typer.echo(visible(str(rank), 300))
+            typer.echo(printable(str(rank), 300))
         if not ranks:
             typer.echo("in no list" if table and table.sources else _NO_LISTS)
         return
@@ -73,7 +73,7 @@ def show(
         return
     for source in sources:
         day = datetime.fromtimestamp(source.imported_at, UTC).date()
-        typer.echo(f"{source.name}: {counted(source.rows, 'rank')}, from {visible(source.file, 100)} on {day}")
+        typer.echo(f"{source.name}: {counted(source.rows, 'rank')}, from {printable(source.file, 100)} on {day}")
     if table is None or not sources:
         typer.echo(_NO_LISTS)
     else:

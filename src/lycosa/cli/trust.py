@@ -3,7 +3,7 @@
 import typer
 
 from lycosa.run.trust import trust_collection
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .options import Name
 
@@ -16,4 +16,4 @@ def trust(name: Name) -> None:
         return
     typer.echo(f"{name} is trusted as it is now; its recipe names")
     for entry in accepted:
-        typer.echo(f"- {visible(entry, 300)}")
+        typer.echo(f"- {printable(entry, 300)}")

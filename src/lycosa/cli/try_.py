@@ -19,7 +19,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import LeftOut
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.url_files import url_of_bare_host
 from lycosa.vocabulary.urls import checked_url
 
@@ -93,12 +93,12 @@ _LEFT_OUT = {
 
 def _lines(trial: Trial, max_links: int) -> Iterator[str]:
     for hop in trial.hops:  # redirects
-        yield visible(hop, 400)
-    yield visible(f"{trial.url}: {trial.outcome}", 400)
+        yield printable(hop, 400)
+    yield printable(f"{trial.url}: {trial.outcome}", 400)
     if not trial.is_page or trial.relevance is None:
         yield "would be kept  no: there is no page to keep"
         return
-    yield f"title          {visible(trial.title, 120) or '(none)'}"
+    yield f"title          {printable(trial.title, 120) or '(none)'}"
     yield f"language       {trial.language or 'unknown'}"
     yield f"relevance      {trial.relevance:.2f}, {'' if trial.is_relevant else 'not '}on the topic"
     if trial.words_for:
@@ -108,7 +108,7 @@ def _lines(trial: Trial, max_links: int) -> Iterator[str]:
     if trial.meaning is not None:
         yield f"meaning        {trial.meaning:+.2f}, the text as a whole"
     left_out = LeftOut.parse(trial.left_out)
-    kept = _LEFT_OUT.get(left_out.reason.value, "no: {}").format(visible(left_out.detail, 100)) if left_out else "yes"
+    kept = _LEFT_OUT.get(left_out.reason.value, "no: {}").format(printable(left_out.detail, 100)) if left_out else "yes"
     yield f"would be kept  {kept}"
     skipped = ", ".join(f"{count} {reason}" for reason, count in trial.skipped.items())
     not_followed = f"; not followed: {skipped}" if skipped else ""
@@ -119,10 +119,10 @@ def _lines(trial: Trial, max_links: int) -> Iterator[str]:
 
 
 def _contributions(words: Mapping[str, float]) -> str:
-    return visible(", ".join(f"{word} {contribution:+.2g}" for word, contribution in words.items()), 300)
+    return printable(", ".join(f"{word} {contribution:+.2g}" for word, contribution in words.items()), 300)
 
 
 def _link_lines(link: WaitingLink) -> Iterator[str]:
-    anchor = f"  “{visible(link.anchor, 60)}”" if link.anchor.strip() else ""
-    yield f"  {link.priority:<8.2g}  {visible(link.url, 200)}{anchor}"
-    yield f"            {visible(reasons_in_words(link.because), 300)}"
+    anchor = f"  “{printable(link.anchor, 60)}”" if link.anchor.strip() else ""
+    yield f"  {link.priority:<8.2g}  {printable(link.url, 200)}{anchor}"
+    yield f"            {printable(reasons_in_words(link.because), 300)}"

@@ -22,7 +22,7 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import MAX_URL_LENGTH, why_url_refused
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .atlas_file import TIMESTAMP_COLUMNS, atlas_errors, open_atlas_file, rewrite_atlas_file
 from .citations import CitationMatrix, sum_citations
@@ -494,5 +494,5 @@ def is_name(name: object) -> bool:
 
 def _required_name(name: str) -> str:
     if not is_name(name):
-        raise UsageError(f"not a name for a topic or collection: {visible(str(name), 60)!r}; write a few words")
+        raise UsageError(f"not a name for a topic or collection: {printable(str(name), 60)!r}; write a few words")
     return name

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 INK, FAINT, GRID, PAPER = "#1f2933", "#5b6670", "#dfe3e8", "#ffffff"  # text, secondary text, grid lines, background
 COLOURS = ("#0b5394", "#c2570c", "#2e7d32", "#7b3f98", "#8a6d00", "#4a4a4a")  # contrast with white 4.5 : 1 or more
@@ -23,14 +23,14 @@ def element(name: str, content: str = "", **attributes: object) -> str:
 def text(x: float, y: float, label: str, *, limit: int = 80, **attributes: object) -> str:
     """A label, escaped and cut to `limit` characters."""
     attributes.setdefault("fill", INK)
-    return element("text", escape(visible(label, limit)), x=x, y=y, **attributes)
+    return element("text", escape(printable(label, limit)), x=x, y=y, **attributes)
 
 
 def figure(width: float, height: float, parts: list[str], *, title: str) -> str:
     """The whole figure; `title` is for screen readers."""
     return element(
         "svg",
-        element("title", escape(visible(title)) or "chart") + "".join(parts),
+        element("title", escape(printable(title)) or "chart") + "".join(parts),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_value(width)} {_value(height)}",
         role="img",

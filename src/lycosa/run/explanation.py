@@ -9,7 +9,7 @@ from lycosa.frontier.durable import waiting_candidate
 from lycosa.standing.authority_table import AuthorityTable
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.records import Fetch, JsonValue, LeftOut, Outcome, Url, skip_in_words
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.outcomes import outcome_in_words, was_requested
 
@@ -91,7 +91,7 @@ def _page_with_the_link(catalog: Queries, url: Url, depth: int) -> PageRow | Non
 def explain_no_pages(collection: Collection, seeds: Iterable[Url]) -> str:
     """The outcomes of the first seeds, in one line."""
     named = list(dict.fromkeys(seeds))
-    explanations = [f"{visible(seed, 200)}: {', '.join(_outcomes(collection, seed))}" for seed in named[:_MAX_SEEDS]]
+    explanations = [f"{printable(seed, 200)}: {', '.join(_outcomes(collection, seed))}" for seed in named[:_MAX_SEEDS]]
     if len(named) > _MAX_SEEDS:
         explanations.append(f"and {counted(len(named) - _MAX_SEEDS, 'more seed')}")
     return "; ".join(explanations)

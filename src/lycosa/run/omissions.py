@@ -8,7 +8,7 @@ from msgspec import Struct
 from lycosa.collection.rows import Omissions
 from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.web.outcomes import media_type_in
 
 _MAX_NAMED = 4  # languages, media types or domains named in one message; the others are added up
@@ -180,12 +180,12 @@ def _requests(omissions: Omissions, recipe: Recipe) -> Iterator[Omission]:
 def _type_of(detail: str) -> str:
     """The media type in the detail of a fetch that is not HTML; "PDF" for the most frequent one."""
     media_type = media_type_in(detail) or "unknown"
-    return {"application/pdf": "PDF"}.get(media_type, visible(media_type, 60))
+    return {"application/pdf": "PDF"}.get(media_type, printable(media_type, 60))
 
 
 def _most_frequent(counts: Mapping[str, int]) -> str:
     largest = sorted(counts.items(), key=lambda pair: -pair[1])
-    named = [f"{visible(name, 60)} {count:,}" for name, count in largest[:_MAX_NAMED]]
+    named = [f"{printable(name, 60)} {count:,}" for name, count in largest[:_MAX_NAMED]]
     if len(largest) > _MAX_NAMED:
         named.append(f"others {sum(count for _, count in largest[_MAX_NAMED:]):,}")
     return ", ".join(named)

@@ -22,7 +22,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.hosts import is_private, why_url_refused
 from lycosa.vocabulary.records import REQUEST_FAILURES, Fetch, Host, Outcome, Skip, Url, Visit
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa.vocabulary.urls import host_of, hostname_of, join, normalise, origin_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.outcomes import outcome_in_words
@@ -109,7 +109,7 @@ class _Client:
         try:
             return msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            start = visible(content[:80].decode("utf-8", "replace"), 60)
+            start = printable(content[:80].decode("utf-8", "replace"), 60)
             raise _SourceFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
 
     async def _fetch_when_allowed(self, url: Url) -> Fetch:

@@ -29,7 +29,7 @@ from lycosa.strategies.base import SupportsRejudge
 from lycosa.vocabulary.contracts import Standing
 from lycosa.vocabulary.files import atomic_write, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Page, Url
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 
 from .open import open_for_reading
 from .removal import STANDING_FILE
@@ -104,7 +104,7 @@ class StandingTrainer:
             if saved.sources == sources:
                 return StandingModel.from_plain(saved.model, traffic=traffic, source=str(path))
         except UNUSABLE_MODEL as error:
-            self._session.notify(f"the model of importance is trained again: {path}: {visible(str(error))}")
+            self._session.notify(f"the model of importance is trained again: {path}: {printable(str(error))}")
         return None
 
     def rescore_pages(self) -> None:
@@ -166,7 +166,7 @@ class StandingTrainer:
         try:
             StandingModel.from_plain(msgspec.json.decode(saved, type=_SavedStanding).model, traffic=self._traffic())
         except UNUSABLE_MODEL as error:
-            self._session.notify(f"the model of importance is not saved: it could not be read: {visible(str(error))}")
+            self._session.notify(f"the model of importance is not saved: it could not be read: {printable(str(error))}")
             with disk_errors(path):
                 path.unlink(missing_ok=True)
             return

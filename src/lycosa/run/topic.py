@@ -37,7 +37,7 @@ from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, open_regular_file, read_regular_file
 from lycosa.vocabulary.records import JsonValue, Page, Url
-from lycosa.vocabulary.text import tokens_of, visible
+from lycosa.vocabulary.text import printable, tokens_of
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .forgotten import is_forgotten, read_forgotten
@@ -389,7 +389,7 @@ class TopicJudge:
             model = find_trainer(self._topic.model).from_plain(saved.model)
         except UNUSABLE_MODEL as error:
             if not self._is_unusable:
-                self._notify(f"The topic model has to be retrained: {visible(str(error))}")
+                self._notify(f"The topic model has to be retrained: {printable(str(error))}")
             self._is_unusable = True
             return None
         self.rounds = saved.rounds
@@ -463,7 +463,7 @@ class TopicJudge:
             is_plain = isinstance(trainer, LinearTrainer)
             trainer.from_plain(plain if is_plain else msgspec.json.decode(saved, type=TrainedModel).model)
         except UNUSABLE_MODEL as error:
-            self._notify(f"the model of the topic is not saved, as it could not be read: {visible(str(error))}")
+            self._notify(f"the model of the topic is not saved, as it could not be read: {printable(str(error))}")
             with disk_errors(path):
                 path.unlink(missing_ok=True)
             return
@@ -474,11 +474,11 @@ class TopicJudge:
     def warnings(self, find_page: FindPage) -> Iterator[str]:
         """Warnings about the examples, one a line."""
         for value in self.examples.contradictory:
-            yield f"{visible(value, 200)} is listed as both good and bad, so it is ignored"
+            yield f"{printable(value, 200)} is listed as both good and bad, so it is ignored"
         text = self._topic.text
         good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
         if text and not self.words and good:  # without examples, no model can be made, which says why
-            yield f"the topic {visible(text, 100)!r} has no usable word, so the examples alone decide"
+            yield f"the topic {printable(text, 100)!r} has no usable word, so the examples alone decide"
         yield from example_warnings(
             self._pages_of(good, find_page), self._pages_of(self.examples.bad, find_page), topic=text
         )
@@ -547,8 +547,8 @@ def _contradiction_warnings(good: Sequence[Page], bad: Sequence[Page]) -> Iterat
     for page in bad:
         if (other := texts.get(page.text)) is not None:
             yield (
-                f"{visible(other.url, 200)} is a good example, and {visible(page.url, 200)}, with the same text, a bad "
-                "one: remove one of them"
+                f"{printable(other.url, 200)} is a good example, and {printable(page.url, 200)}, with the same text, "
+                "a bad one: remove one of them"
             )
 
 

@@ -34,7 +34,7 @@ from lycosa.strategies.registry import STRATEGIES
 from lycosa.user_config import data_folder, user_contact
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write, is_inside, read_regular_file
-from lycosa.vocabulary.text import quoted, visible
+from lycosa.vocabulary.text import printable, quoted
 
 ID_FILE = ".id"
 _ID = re.compile("[0-9a-f]{32}")
@@ -123,7 +123,7 @@ def require_trust(folder: Path) -> None:
         sys.dont_write_bytecode = True  # bytecode files would change the code of the folder
     if settings and not is_trusted(folder):
         raise UsageError(
-            f"{folder} was not made on this machine, and its {FILE_NAME} names {visible(', '.join(settings), 300)}; "
+            f"{folder} was not made on this machine, and its {FILE_NAME} names {printable(', '.join(settings), 300)}; "
             f"look at it, and if you want that: lycosa trust {quoted(folder)}"
         )
 
@@ -141,7 +141,7 @@ def polite_recipe(folder: Path, *, notify: Callable[[str], None] | None = None) 
         return recipe
     if notify is not None:
         notify(
-            f"{folder} was not made on this machine: {visible(', '.join(impolite), 300)} in its {FILE_NAME} ignored:"
+            f"{folder} was not made on this machine: {printable(', '.join(impolite), 300)} in its {FILE_NAME} ignored:"
             " less polite than the default, or another person's contact. Check it; to use it:"
             f" lycosa trust {quoted(folder)}"
         )
@@ -205,7 +205,7 @@ def allowed_file(folder: Path, name: str) -> Path:
     path = folder / name
     if not _is_inside_folder(folder, name) and not is_trusted(folder):
         raise RecipeError(
-            f"{folder} was not made on this machine, and names {visible(name, 200)}, which is outside of it; "
+            f"{folder} was not made on this machine, and names {printable(name, 200)}, which is outside of it; "
             f"look at its {FILE_NAME}, and if you want that: lycosa trust {quoted(folder)}"
         )
     return regular_file_or_folder(path)
@@ -218,7 +218,7 @@ def regular_file_or_folder(path: Path) -> Path:
     except OSError:
         return path  # whoever reads it reports the error
     except ValueError as error:
-        raise RecipeError(f"{visible(str(path), 300)} is no file name ({error}); correct it") from None
+        raise RecipeError(f"{printable(str(path), 300)} is no file name ({error}); correct it") from None
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise RecipeError(f"{path} is neither a regular file nor a folder; give one of these")
     return path

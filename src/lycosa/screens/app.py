@@ -31,7 +31,7 @@ from lycosa import __version__
 from lycosa.run.open import bring_index_up_to_date
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, RecipeError, UsageError
-from lycosa.vocabulary.text import byte_size, grouped, quoted, visible
+from lycosa.vocabulary.text import byte_size, grouped, printable, quoted
 
 from . import charts, parameters
 from .access_control import FIGURE_POLICY, FORM, STORED_PAGE_POLICY, AccessControl, ScreenAccess
@@ -535,7 +535,7 @@ class Screens:
         """The message of an error; one that could quote a recipe is hidden from anonymous readers."""
         if self._access.is_public and (isinstance(error, RecipeError) or not isinstance(error, UsageError)):
             return _REDACTED
-        return visible(str(error).replace(f"{self._library.root}/", ""), 500)
+        return printable(str(error).replace(f"{self._library.root}/", ""), 500)
 
     def _redirect_to(self, name: str, screen: str) -> Response:
         return RedirectResponse(f"/c/{self._templates.filters['urlencode'](name)}/{screen}", 303)
@@ -707,7 +707,7 @@ def _audience(access: ScreenAccess) -> str:
 def _without_controls(value: Any) -> Any:
     """Removes control and bidirectional characters from text; numbers and markup stay as they are."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return value if value.isprintable() and value.isascii() else visible(value, 10_000)
+        return value if value.isprintable() and value.isascii() else printable(value, 10_000)
     return value
 
 
@@ -718,7 +718,7 @@ def _safe_link(url: str) -> str:
 
 def _highlighted(snippet: str) -> Markup:
     """A snippet with its matches highlighted."""
-    return Markup(re.sub("«([^«»]*+)»", r"<mark>\1</mark>", str(escape(visible(snippet, 600)))))
+    return Markup(re.sub("«([^«»]*+)»", r"<mark>\1</mark>", str(escape(printable(snippet, 600)))))
 
 
 def _query_with(asked: Mapping[str, str], name: str, value: str) -> str:

@@ -13,7 +13,7 @@ from lycosa.collection import Collection
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 from lycosa.vocabulary.urls import host_of
 
 from .lines import strategy_or_policy
@@ -197,5 +197,5 @@ def _side(name: str, run: int | None, collection: Collection, page_range: tuple[
         ][-MAX_RUNS:],
         only=tally.only,
         only_relevant=tally.only_relevant,
-        only_pages=[OnlyPage(url, visible(row.title), row.relevance) for url, row in found if row is not None],
+        only_pages=[OnlyPage(url, printable(row.title), row.relevance) for url, row in found if row is not None],
     )

@@ -20,7 +20,7 @@ from lycosa.run.refresh import require_pages
 from lycosa.run.steering import checked_argument
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import visible, whole_number
+from lycosa.vocabulary.text import printable, whole_number
 
 from .overviews import CrawlFigures, ProcessPhase, crawl_figures
 
@@ -101,7 +101,7 @@ class Crawls:
         except OSError:
             output = ""
         lines = [line for line in output.splitlines() if line.strip()]
-        return visible(lines[-1].replace(f"{folder.parent}/", ""), 500) if lines else "the crawl has failed"
+        return printable(lines[-1].replace(f"{folder.parent}/", ""), 500) if lines else "the crawl has failed"
 
     def start(self, folder: Path, pages: str) -> None:
         """Starts a crawl up to a number of pages; everything else is as in the recipe."""

@@ -9,7 +9,7 @@ from lycosa.run.open import open_for_reading
 from lycosa.run.reasons import Factor, factors_of, reasons_in_words, shown_priority
 from lycosa.run.steering import read_steering
 from lycosa.vocabulary.records import Timestamp
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .lines import MAX_COUNTED, clamp_page
 
@@ -84,16 +84,16 @@ def frontier_view(folder: Path, *, now: float, host: str = "", page: int = 1) ->
                 shown_priority(each.priority, each.because),
                 each.depth,
                 each.found_on or "",
-                visible(each.anchor, 200),
-                visible(reasons_in_words(each.because, max_factors=3), 400),
+                printable(each.anchor, 200),
+                printable(reasons_in_words(each.because, max_factors=3), 400),
                 factors_of(each.because),
             )
             for each in rows
         ],
         hosts=hosts,
         held_total=len(held),
-        held=[HeldHost(visible(host, 200), until) for until, host in held[:MAX_COUNTED]],
-        blocked=[visible(each, 200) for each in steering.blocked[:100]],
-        boosted=[visible(each, 200) for each in steering.boosted[:100]],
+        held=[HeldHost(printable(host, 200), until) for until, host in held[:MAX_COUNTED]],
+        blocked=[printable(each, 200) for each in steering.blocked[:100]],
+        boosted=[printable(each, 200) for each in steering.boosted[:100]],
         dropped=steering.dropped,
     )

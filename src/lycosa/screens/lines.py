@@ -10,7 +10,7 @@ from lycosa.collection.search_index import Hit
 from lycosa.run.reasons import reasons_in_words
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 from lycosa.vocabulary.urls import normalise
 
 MAX_COUNTED = 25  # entries of a list of counts
@@ -56,7 +56,7 @@ def checked_url(text: str) -> Url:
 
 def without_paths(message: str, folder: Path) -> str:
     """A message for the user, with the path of the collection replaced by its name."""
-    return visible(message.replace(str(folder), folder.name), 500)
+    return printable(message.replace(str(folder), folder.name), 500)
 
 
 def clamp_page(page: int, total: int, per_page: int) -> tuple[int, int, int]:
@@ -67,7 +67,7 @@ def clamp_page(page: int, total: int, per_page: int) -> tuple[int, int, int]:
 
 
 def named_counts(counts: Mapping[str, int]) -> list[Counted]:
-    return [Counted(visible(name, 120), count) for name, count in list(counts.items())[:MAX_COUNTED]]
+    return [Counted(printable(name, 120), count) for name, count in list(counts.items())[:MAX_COUNTED]]
 
 
 def page_line(row: PageRow, labels: Mapping[Url, str], *, max_factors: int | None = 2) -> PageLine:
@@ -75,23 +75,28 @@ def page_line(row: PageRow, labels: Mapping[Url, str], *, max_factors: int | Non
         number=row.number,
         url=row.url,
         host=row.host,
-        title=visible(row.title),
-        language=visible(row.language, 20),
+        title=printable(row.title),
+        language=printable(row.language, 20),
         relevance=row.relevance,
         standing=row.standing,
         at=row.at,
         state=row.state,
         label=labels.get(row.url, ""),
-        why=visible(reasons_in_words(row.because, max_factors=max_factors), 600),
+        why=printable(reasons_in_words(row.because, max_factors=max_factors), 600),
     )
 
 
 def hit_line(hit: Hit, labels: Mapping[Url, str]) -> HitLine:
     return HitLine(
-        hit.url, hit.host, visible(hit.title), visible(hit.snippet, 500), hit.relevance, labels.get(Url(hit.url), "")
+        hit.url,
+        hit.host,
+        printable(hit.title),
+        printable(hit.snippet, 500),
+        hit.relevance,
+        labels.get(Url(hit.url), ""),
     )
 
 
 def strategy_or_policy(run: RunRow) -> str:
     """The strategy of a crawl, or the policy of a refresh."""
-    return visible(f"refresh by {run.refresh.get('policy')}" if isinstance(run.refresh, dict) else run.strategy, 60)
+    return printable(f"refresh by {run.refresh.get('policy')}" if isinstance(run.refresh, dict) else run.strategy, 60)

@@ -8,7 +8,7 @@ from lycosa.collection.queries import Selection
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 MAX_NEIGHBOURS = 50  # outgoing, and as many incoming links
 
@@ -45,19 +45,19 @@ def neighbours_view(folder: Path, url: Url) -> NeighboursView:
         parents = catalog.parents(row.url, limit=MAX_NEIGHBOURS + 1)
     return NeighboursView(
         url=row.url,
-        title=visible(row.title),
+        title=printable(row.title),
         link_count=len(links),
         leads_to=[
             LinkLine(
                 link.target,
-                visible(link.anchor, 200),
+                printable(link.anchor, 200),
                 stored[link.target].relevance if link.target in stored else None,
                 is_stored=link.target in stored,
             )
             for link in shown
         ],
         linked_from=[
-            LinkLine(each.url, visible(each.anchor, 200), each.relevance, is_stored=True)
+            LinkLine(each.url, printable(each.anchor, 200), each.relevance, is_stored=True)
             for each in parents[:MAX_NEIGHBOURS]
         ],
         has_more_in_links=len(parents) > MAX_NEIGHBOURS,

@@ -9,7 +9,7 @@ from lycosa.frontier.admission import Scope
 from lycosa.run.new import new_collection
 from lycosa.run.options import ScopeOptions, scope_with_options
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import visible, whole_number
+from lycosa.vocabulary.text import printable, whole_number
 
 from .crawls import MAX_PAGES
 from .library import Library
@@ -33,7 +33,7 @@ def create_collection(library: Library, form: Mapping[str, str]) -> str:
         raise UsageError("where should it start? give URLs to start from, or examples that are URLs")
     for line in seeds:
         if not _is_url(line):
-            raise UsageError(f"{visible(line, 80)!r} is no URL to start from; write https://…")
+            raise UsageError(f"{printable(line, 80)!r} is no URL to start from; write https://…")
     pages = None
     if size := form.get("pages", "").strip():
         pages = whole_number(size, maximum=MAX_PAGES)
@@ -79,7 +79,7 @@ def _lines(form: Mapping[str, str], field: str) -> list[str]:
     for line in lines:
         if not _is_url(line) and (line.startswith(("/", "~", ".", "\\")) or ".." in line or _is_file(line)):
             raise UsageError(
-                f"{visible(line, 80)!r} may be the name of a file, which screens do not read; lycosa new does"
+                f"{printable(line, 80)!r} may be the name of a file, which screens do not read; lycosa new does"
             )
     return lines
 

@@ -17,7 +17,7 @@ from lycosa.run.overview import Overview, overview
 from lycosa.run.trust import is_trusted, settings_to_trust
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import JsonValue
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .lines import Counted, PageLine, clamp_page, named_counts, page_line, strategy_or_policy, without_paths
 
@@ -162,7 +162,7 @@ class Overviews:
         topic, is_trusted_enough = "", True
         try:
             recipe = load_recipe(folder, for_reading=True)
-            topic = visible(recipe.topic.text, 300)
+            topic = printable(recipe.topic.text, 300)
             is_trusted_enough = not settings_to_trust(folder, recipe) or is_trusted(folder)
             found, relevance_flags = self._overview(folder)
         except LycosaError as error:
@@ -207,18 +207,20 @@ class Overviews:
             hosts=named_counts(facts.hosts),
             languages=named_counts(facts.languages),
             outcomes=named_counts(found.outcomes),
-            left_out=[LeftOutLine(visible(each.what, 300), visible(each.remedy, 300)) for each in found.left_out][:50],
+            left_out=[LeftOutLine(printable(each.what, 300), printable(each.remedy, 300)) for each in found.left_out][
+                :50
+            ],
             runs=[
                 RunLine(
                     run.at,
                     strategy_or_policy(run),
                     run.first_page,
                     run.stopped_at,
-                    visible(run.stop_reason or "", 200),
+                    printable(run.stop_reason or "", 200),
                 )
                 for run in facts.runs[: -MAX_RUNS - 1 : -1]
             ],
-            changes=[ChangeLine(each.url, visible(each.title), each.change, each.at) for each in found.changes],
+            changes=[ChangeLine(each.url, printable(each.title), each.change, each.at) for each in found.changes],
             latest=latest,
             recall=recall.recall if recall else None,
             recall_low=recall.recall_low if recall else None,

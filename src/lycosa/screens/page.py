@@ -15,7 +15,7 @@ from lycosa.run.open import html_of, main_text_of, open_for_reading
 from lycosa.run.reasons import Factor, factors_of, reasons_in_words, shown_priority
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Candidate, Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .lines import HitLine, PageLine, hit_line, page_line
 from .versions import MAX_VERSIONS, LookLine, look_line
@@ -77,7 +77,7 @@ def page_view(folder: Path, url: Url) -> PageView:
             page=page_line(row, labels, max_factors=None),
             duplicate_of=row.duplicate_of,
             truncated=row.truncated,
-            text=[visible(line, 4_000) for line in text.splitlines() if line.strip()][:_MAX_PARAGRAPHS],
+            text=[printable(line, 4_000) for line in text.splitlines() if line.strip()][:_MAX_PARAGRAPHS],
             way=[*map(_step, link_path_to(catalog, row)), _step(row)],
             versions=[look_line(look) for look in catalog.looks(row.number)[-MAX_VERSIONS:]],
             similar=_similar(collection, row.url, labels),
@@ -122,13 +122,13 @@ def _step(found: PageRow | Candidate | Url) -> PathStep:
     is_page = isinstance(found, PageRow)
     return PathStep(
         url=found.url,
-        title=visible(found.title) if isinstance(found, PageRow) else "",
+        title=printable(found.title) if isinstance(found, PageRow) else "",
         is_stored=is_page,
         relevance=found.relevance if isinstance(found, PageRow) else None,
         standing=found.standing if isinstance(found, PageRow) else None,
         priority=shown_priority(found.priority, found.because),
         depth=found.depth,
-        anchor=visible(found.anchor, 200),
-        why=visible(reasons_in_words(found.because), 1_000),
+        anchor=printable(found.anchor, 200),
+        why=printable(reasons_in_words(found.because), 1_000),
         factors=factors_of(found.because),
     )

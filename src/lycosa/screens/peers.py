@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from lycosa.run.trust import require_trust
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .lines import Counted, without_paths
 
@@ -136,18 +136,18 @@ def peers_view(folder: Path, query: str = "") -> PeersView:
     return PeersView(
         is_configured=True,
         is_running=status.is_running,
-        name=visible(status.name, 80),
-        address=visible(status.address, 100),
-        group=visible(status.group or "", 80),
+        name=printable(status.name, 80),
+        address=printable(status.address, 100),
+        group=printable(status.group or "", 80),
         pages=status.pages,
         peers=_lines(status),
         counts=[
-            Counted(visible(name.replace("_", " "), 60), count)
+            Counted(printable(name.replace("_", " "), 60), count)
             for name, count in list(status.counts.items())[:MAX_COUNTS]
         ],
         query=query,
         hits=None if found is None else [_hit(hit) for hit in found.hits[:MAX_HITS]],
-        answered=[] if found is None else [visible(name, 80) for name in found.answered[:MAX_PEERS]],
+        answered=[] if found is None else [printable(name, 80) for name in found.answered[:MAX_PEERS]],
         messages=0 if found is None else found.messages,
         seconds=0.0 if found is None else found.seconds,
     )
@@ -162,8 +162,8 @@ def _lines(status: _Status) -> list[PeerLine]:
         known = {kind: all_[name] for kind, all_ in (("buddy", buddies), ("neighbour", neighbours)) if name in all_}
         lines.append(
             PeerLine(
-                name=visible(name, 80),
-                address=visible(next((each.address for each in known.values() if each.address), ""), 100),
+                name=printable(name, 80),
+                address=printable(next((each.address for each in known.values() if each.address), ""), 100),
                 kind=" and ".join(known),
                 answers=sum(each.count for each in known.values()),
                 is_down=any(each.is_down for each in known.values()),
@@ -174,11 +174,11 @@ def _lines(status: _Status) -> list[PeerLine]:
 
 def _hit(hit: _Hit) -> PeerHitLine:
     return PeerHitLine(
-        url=visible(hit.url, 2_000),
-        title=visible(hit.title),
-        snippet=visible(hit.snippet, 500),
+        url=printable(hit.url, 2_000),
+        title=printable(hit.title),
+        snippet=printable(hit.snippet, 500),
         relevance=hit.relevance,
-        providers=[visible(str(each[0]), 80) for each in hit.providers[:5] if each],
+        providers=[printable(str(each[0]), 80) for each in hit.providers[:5] if each],
         at_home=hit.at_home,
         is_checked=hit.is_checked,
     )

@@ -10,7 +10,7 @@ from lycosa.collection.rows import RunRow
 from lycosa.run.open import open_for_reading
 from lycosa.run.refresh import DEFAULT_EXPAND
 from lycosa.vocabulary.records import Change
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .lines import Counted, clamp_page, strategy_or_policy
 from .overviews import CrawlFigures, ProcessPhase
@@ -91,12 +91,12 @@ def refresh_view(
                 each,
                 runs[each - 1].at,
                 strategy_or_policy(runs[each - 1]),
-                visible(runs[each - 1].stop_reason or "", 200),
+                printable(runs[each - 1].stop_reason or "", 200),
             )
             for each in refreshes[: -MAX_RUNS - 1 : -1]
         ],
         run=number,
-        counts=[Counted(visible(name, 40), count) for name, count in counts.items()],
+        counts=[Counted(printable(name, 40), count) for name, count in counts.items()],
         kind=kind,
         listed=listed,
         total=counts.get(kind, 0),
@@ -126,6 +126,6 @@ def _pages_of_kind(collection: Collection, runs: list[RunRow], number: int, kind
             limit=CHANGES_PER_PAGE,
             offset=start,
         )
-        return [ListedPage(row.url, visible(row.title), row.at) for row in rows]
+        return [ListedPage(row.url, printable(row.title), row.at) for row in rows]
     found = catalog.changes(kind, *_period(runs, number), offset=start, limit=CHANGES_PER_PAGE)
-    return [ListedPage(each.url, visible(each.title), each.at) for each in found]
+    return [ListedPage(each.url, printable(each.title), each.at) for each in found]

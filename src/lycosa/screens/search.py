@@ -17,7 +17,7 @@ from lycosa.collection.search_index import MAX_EXAMINED, MAX_FACETED, SNIPPET
 from lycosa.run.export import LABELS, labels_of, moment_of
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .lines import HitLine, clamp_page, hit_line
 
@@ -184,8 +184,8 @@ def _hit_of_row(collection: Collection, row: PageRow, labels: Mapping[Url, str])
     return HitLine(
         url=row.url,
         host=row.host,
-        title=visible(row.title),
-        snippet=visible(text, SNIPPET),
+        title=printable(row.title),
+        snippet=printable(text, SNIPPET),
         relevance=row.relevance,
         label=labels.get(row.url, ""),
     )
@@ -235,7 +235,7 @@ def _facets(pages: Sequence[ShortPageRow], labels: Mapping[Url, str], now: float
 
 def _most_common(values: Iterable[str]) -> list[FacetValue]:
     counts = Counter(value for value in values if value).most_common(_MAX_FACET_VALUES)
-    return [FacetValue(value, visible(value, 120), count) for value, count in counts]
+    return [FacetValue(value, printable(value, 120), count) for value, count in counts]
 
 
 def with_prefix_search(query: str) -> str:

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import read_regular_file
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .library import Library, is_collection, is_plain
 from .lines import clamp_page
@@ -112,7 +112,7 @@ class Studies:
             raise UsageError("the results of this study cannot be read; run it again: lycosa lab run")
         return StudyView(
             line=self._study_line(folder, results),
-            world=[(visible(name, 60), _cell(value)) for name, value in list(results.world.items())[:MAX_COLUMNS]],
+            world=[(printable(name, 60), _cell(value)) for name, value in list(results.world.items())[:MAX_COLUMNS]],
             seconds=results.seconds,
             claims=[_without_controls(claim) for claim in results.claims[:MAX_CLAIMS]],
             figures=_figures(folder),
@@ -167,8 +167,8 @@ class Studies:
         verdicts = [claim.holds for claim in results.claims]
         return StudyLine(
             path=folder.relative_to(self._root).as_posix(),
-            study=visible(results.study, 100),
-            scale=visible(results.scale, 40),
+            study=printable(results.study, 100),
+            scale=printable(results.scale, 40),
             seed=results.seed,
             hold=verdicts.count(True),
             fail=verdicts.count(False),
@@ -202,14 +202,14 @@ def _figures(folder: Path) -> list[str]:
 
 def _without_controls(claim: StudyClaim) -> StudyClaim:
     return StudyClaim(
-        id=visible(claim.id, 120),
-        kind=visible(claim.kind, 40),
-        says=visible(claim.says, 1_000),
-        measured=visible(claim.measured, 1_000),
-        paper=None if claim.paper is None else visible(claim.paper, 1_000),
+        id=printable(claim.id, 120),
+        kind=printable(claim.kind, 40),
+        says=printable(claim.says, 1_000),
+        measured=printable(claim.measured, 1_000),
+        paper=None if claim.paper is None else printable(claim.paper, 1_000),
         holds=claim.holds,
         p=claim.p,
-        reason=visible(claim.reason, 1_000),
+        reason=printable(claim.reason, 1_000),
     )
 
 
@@ -217,10 +217,10 @@ def _table(name: str, rows: Sequence[dict[str, Any]]) -> StudyTable:
     shown = rows[:MAX_ROWS]
     columns = list(dict.fromkeys(key for row in shown for key in row))[:MAX_COLUMNS]
     cells = [[_cell(row.get(column)) for column in columns] for row in shown]
-    return StudyTable(visible(name, 100), [visible(column, 60) for column in columns], cells, len(rows))
+    return StudyTable(printable(name, 100), [printable(column, 60) for column in columns], cells, len(rows))
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return "–" if value is None else visible(str(value)[: 8 * _MAX_CELL_LENGTH], _MAX_CELL_LENGTH)
+    return "–" if value is None else printable(str(value)[: 8 * _MAX_CELL_LENGTH], _MAX_CELL_LENGTH)

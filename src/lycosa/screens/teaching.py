@@ -16,7 +16,7 @@ from lycosa.run.trust import require_trust
 from lycosa.run.upkeep import require_learning
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 from .learning import learn
 
@@ -186,7 +186,7 @@ class TeachingQueue:
         shown = self._batch.pages[len(self._verdicts)] if len(self._verdicts) < len(self._batch.pages) else None
         page = None
         if shown is not None:
-            page = QueuedPage(shown.url, visible(shown.title), visible(shown.text, 600), shown.relevance)
+            page = QueuedPage(shown.url, printable(shown.title), printable(shown.text, 600), shown.relevance)
         return TeachView(
             page,
             len(self._verdicts) + 1,

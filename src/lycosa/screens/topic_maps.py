@@ -17,7 +17,7 @@ from lycosa.pictures.wheel import wheel
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import first_bytes
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .library import Library, is_plain, plain_entries
@@ -124,9 +124,9 @@ def atlas_view(library: Library, name: str, topic: str = "") -> AtlasView:
         topic=shown.name if shown is not None else "",
         portals=portals,
         is_too_large=is_too_large,
-        left_out=[Counted(visible(reason, 100), count) for reason, count in left_out.items()],
+        left_out=[Counted(printable(reason, 100), count) for reason, count in left_out.items()],
         citation_counts=[list(row) for row in citations.links],
-        citation_topics=[visible(each, 80) for each in citations.topics],
+        citation_topics=[printable(each, 80) for each in citations.topics],
     )
 
 
@@ -150,8 +150,8 @@ def _topic_line(facts: TopicFacts) -> TopicLine:
         dead=facts.dead,
         drawn_at=facts.drawn_at,
         reach=facts.reach,
-        related=[visible(each, 80) for each in facts.related[:MAX_RELATED]],
-        sources=[Counted(visible(name, 80), count) for name, count in list(facts.sources.items())[:MAX_SOURCES]],
+        related=[printable(each, 80) for each in facts.related[:MAX_RELATED]],
+        sources=[Counted(printable(name, 80), count) for name, count in list(facts.sources.items())[:MAX_SOURCES]],
     )
 
 

@@ -13,7 +13,7 @@ from lycosa.collection.rows import LookRow
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import printable
 
 MAX_VERSIONS = 50  # the latest ones, which can be chosen
 CONTEXT_SENTENCES = 2  # sentences shown around a change
@@ -62,7 +62,7 @@ def versions_view(folder: Path, url: Url, old: int | None = None, new: int | Non
         looks = [each for each in collection.catalog.looks(row.number) if each.place is not None][-MAX_VERSIONS:]
         stored = [look_line(look) for look in looks]
         if len(looks) < 2:
-            return VersionsView(row.url, visible(row.title), stored, None, None, 0, 0, [], False)
+            return VersionsView(row.url, printable(row.title), stored, None, None, 0, 0, [], False)
         newer = _chosen(looks, new, looks[-1])
         before = [each for each in looks if each.look < newer.look]
         older = _chosen(looks, old, before[-1] if before else looks[0])
@@ -72,7 +72,7 @@ def versions_view(folder: Path, url: Url, old: int | None = None, new: int | Non
     lines = diff(*(sentences[:_MAX_SENTENCES] for sentences in texts))
     return VersionsView(
         url=row.url,
-        title=visible(row.title),
+        title=printable(row.title),
         versions=stored,
         old=older.look,
         new=newer.look,
@@ -85,7 +85,7 @@ def versions_view(folder: Path, url: Url, old: int | None = None, new: int | Non
 
 def look_line(look: LookRow) -> LookLine:
     return LookLine(
-        look.look, look.at, visible(look.change, 40), look.bytes, look.links, look.new_links, look.place is not None
+        look.look, look.at, printable(look.change, 40), look.bytes, look.links, look.new_links, look.place is not None
     )
 
 
@@ -120,4 +120,4 @@ def _chosen(looks: Sequence[LookRow], wanted: int | None, otherwise: LookRow) ->
 def _sentences(collection: Collection, look: LookRow) -> list[str]:
     text = main_text_of(collection.archive.fetch_at(look.place)) if look.place is not None else ""
     parts = (part for line in text.splitlines() for part in _SENTENCE_END.split(line))
-    return [visible(part, _MAX_SENTENCE_LENGTH) for part in parts if part.strip()]
+    return [printable(part, _MAX_SENTENCE_LENGTH) for part in parts if part.strip()]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, chunks, decompressed, numbered_lines
-from lycosa.vocabulary.text import counted, visible, whole_number
+from lycosa.vocabulary.text import counted, printable, whole_number
 from lycosa.vocabulary.urls import normalise
 
 from .authority_table import (
@@ -102,7 +102,7 @@ def import_list(
                 if skipped >= 1_000 and skipped > row_count:
                     raise UsageError(
                         f"{path}:{number}: most lines do not match the first line's format; "
-                        f"this one is {visible(line, 80)!r}"
+                        f"this one is {printable(line, 80)!r}"
                     )
                 continue
             name, rank = found
@@ -162,7 +162,7 @@ def _recognised(path: Path, start: list[str]) -> _Columns:
         if [row[1] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
             return _Columns("ranked domains", separator, 0, 1, has_header=False)
     raise UsageError(
-        f"{path}:1: not a list of ranks in a known format: {visible(first, 80)!r}; give one of: {_KNOWN_LISTS}"
+        f"{path}:1: not a list of ranks in a known format: {printable(first, 80)!r}; give one of: {_KNOWN_LISTS}"
     )
 
 

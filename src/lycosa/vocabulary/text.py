@@ -6,7 +6,7 @@ A folded text is in lower case, with nothing but blanks between words, as UTF-8 
 ['the', 'spider', 's', '2', 'webs']
 >>> unspaced_runs("honey 蜂蜜, or はちみつ")
 ['蜂蜜', 'はちみつ']
->>> visible("Bees\\x1b[31m\\n and \\u202ehoney")
+>>> printable("Bees\\x1b[31m\\n and \\u202ehoney")
 'Bees and honey'
 """
 
@@ -353,7 +353,7 @@ _LARGE_REFERENCE = re.compile("&#[0-9]{9,}+")  # of no character: the last has s
 _TERMINAL_SEQUENCE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]")
 
 
-def visible(text: str, limit: int = 200) -> str:
+def printable(text: str, limit: int = 200) -> str:
     """One line of at most `limit` characters, safe to print: nothing in it can control a terminal or reorder text.
 
     Terminal sequences (CSI), and control, format (such as bidirectional overrides), surrogate and private-use

@@ -20,7 +20,7 @@ from lycosa.cli.options import Json, notify, print_json, shell_command
 from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import write_file
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa_lab.worlds.calibration import Statistic, measure
 from lycosa_lab.worlds.practice_web import PracticeWeb
 from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
@@ -175,12 +175,12 @@ def _world_lines(world: StudyWorld) -> list[str]:
     options = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
     lines = [f"{world.name}: {counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"]
     if options:
-        lines.append(f"  {visible(options, 300)}")
+        lines.append(f"  {printable(options, 300)}")
     categories = world.directory()
     if categories:
         listed = sum(len(each.entries) for each in categories)
         lines.append(f"directory: {counted(len(categories), 'category', 'categories')}, {counted(listed, 'page')}")
-        lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:_MAX_CATEGORIES]]
+        lines += [f"  {printable(each.name, 40):40}{len(each.entries):6}" for each in categories[:_MAX_CATEGORIES]]
         if len(categories) > _MAX_CATEGORIES:
             lines.append(f"  … and {len(categories) - _MAX_CATEGORIES} more, which --json lists")
     return lines

@@ -17,7 +17,7 @@ from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError, cannot_write
 from lycosa.vocabulary.records import JsonValue
-from lycosa.vocabulary.text import counted, quoted, visible
+from lycosa.vocabulary.text import counted, printable, quoted
 
 try:
     from lycosa_peers.addresses import endpoint_argument, is_local, is_unspecified, join_argument
@@ -215,7 +215,7 @@ def search(
             f"{missing_pages_text(ranking, take, imported)}"
         )
         for url in imported.pages:
-            typer.echo(f"  {visible(url, 300)}")
+            typer.echo(f"  {printable(url, 300)}")
 
 
 @app.command("show")
@@ -227,14 +227,14 @@ def show(name: Name, as_json: Json = False) -> None:
         return
     where = f" at {status['address']}" if status["address"] else ""
     state = "running" if status["is_running"] else "not running"
-    typer.echo(visible(f"{status['name']}{where}, {state}; {counted(status['pages'], 'page')} shared", 300))
+    typer.echo(printable(f"{status['name']}{where}, {state}; {counted(status['pages'], 'page')} shared", 300))
     typer.echo(f"group      {status['group'] or 'none: open to anybody'}")
     for each in status["buddies"]:
-        typer.echo(visible(f"buddy      {each['name']} {each['address']}  answers {each['count']}", 300))
+        typer.echo(printable(f"buddy      {each['name']} {each['address']}  answers {each['count']}", 300))
     for each in status["neighbours"]:
         down = "  down" if each["is_down"] else ""
-        typer.echo(visible(f"neighbour  {each['name']} {each['address']}{down}", 300))
+        typer.echo(printable(f"neighbour  {each['name']} {each['address']}{down}", 300))
     for each in status["indexes"]:
-        typer.echo(visible(f"index      of {each['name']}  {each['bytes'] / 1000:.1f} KB", 300))
+        typer.echo(printable(f"index      of {each['name']}  {each['bytes'] / 1000:.1f} KB", 300))
     for what, count in status["counts"].items():
-        typer.echo(visible(f"{count:10}  {what.replace('_', ' ')}", 300))
+        typer.echo(printable(f"{count:10}  {what.replace('_', ' ')}", 300))

@@ -1,6 +1,6 @@
 """The results of a search among peers, as text and as JSON.
 
-Text from peers is untrusted: it is printed only through `visible`.
+Text from peers is untrusted: it is printed only through `printable`.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from rich.text import Text
 from lycosa.cli.options import notify
 from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.records import JsonValue
-from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.text import counted, printable
 from lycosa_peers.identity import is_peer_name
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.ranking import RankedPage, Ranking
@@ -65,11 +65,11 @@ def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
     """A hit as lines of text."""
     who = ", ".join("home" if each.name == me else each.name[:8] for each in hit.providers[:5])
     unchecked = "" if hit.is_checked else " (unchecked)"
-    more = f"   also {visible(', '.join(hit.also), 200)}" if hit.also else ""
+    more = f"   also {printable(', '.join(hit.also), 200)}" if hit.also else ""
     return [
-        f"{number}. {visible(hit.title, 120) or '(no title)'}   at {visible(who, 80)}{unchecked}",
-        f"   {visible(hit.url, 300)}",
-        f"   {visible(hit.snippet, 300)}",
+        f"{number}. {printable(hit.title, 120) or '(no title)'}   at {printable(who, 80)}{unchecked}",
+        f"   {printable(hit.url, 300)}",
+        f"   {printable(hit.snippet, 300)}",
         *([more] if more else []),
     ]
 
@@ -101,7 +101,7 @@ def summary_lines(
 
 def _names(names: list[str]) -> str:
     """The first names, with names of peers shortened to 8 letters, and the number of others."""
-    shown = [visible(name[:8] if is_peer_name(name) else name, 80) for name in names[:_NAMES_SHOWN]]
+    shown = [printable(name[:8] if is_peer_name(name) else name, 80) for name in names[:_NAMES_SHOWN]]
     return ", ".join([*shown, *([f"{len(names) - len(shown)} more"] if len(names) > len(shown) else [])])
 
 

@@ -171,8 +171,10 @@ def test_the_state_of_a_version_without_a_seed_is_restored_without_its_counts_of
 USES_OF_FAST_HASHES = {
     "collection/catalog.py": "pages are then looked up by their URLs; a skip may be missing from a list",
     "collection/queries.py": "the URL is compared as well",
+    "collection/shards.py": "a skip may be missing from a list",
     "frontier/admission.py": "only what the user had forgotten is in the file",
     "logs/access_log.py": "the log is the user's own",
+    "parallel/outbox.py": "with a seed",
     "reading/fingerprint.py": "texts with the same digest are copies, which a site could make of any text anyhow",
     "relevance/function.py": "of the user's own code",
     "run/forgotten.py": "only what the user had forgotten is in the file",

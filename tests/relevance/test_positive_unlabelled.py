@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.reading.words import terms_of
 from lycosa.relevance import LinearModel, background, train_from_positives
 from lycosa.relevance.positive_unlabelled import _Documents, _gap, _quantile, _share_on_topic, _solve
 from lycosa.relevance.svm import MAX_TERMS
 from lycosa.relevance.term_counts import MAX_PAGE_TERMS, CountedTerms, PageCounts
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page
-from lycosa.vocabulary.text import codes_of, tokens_of
+from lycosa.vocabulary.text import codes_of
 from relevance.topical_web import TopicalWeb, page_of
 
 BACKGROUND = [page_of(text).terms for text in background()]
@@ -182,14 +181,3 @@ def test_a_page_without_a_word_that_speaks_for_the_topic_is_not_relevant(text: s
     assert model.relevance(page) < 0.2
     assert model.relevances_of([PageCounts.of(page)]) == [pytest.approx(model.relevance(page))]
     assert model.relevance(page_of("honey")) > 0.9
-
-
-def test_of_a_topic_in_words_the_meaning_counts_more_before_a_crawl_than_the_words() -> None:
-    topic, *others = (terms_of(tokens_of(text), stem=True) for text in ("volcanoes and their eruptions", *background()))
-    model = train_from_positives([topic], [], [], others)
-    texts = (
-        "magma and lava rise from the mantle through a crater",
-        "eruptions of laughter and of applause in the theatre",
-    )
-    geology, theatre = (model.distance(terms_of(tokens_of(text), stem=True)) for text in texts)
-    assert geology > theatre

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lycosa import testing
 from lycosa.run.live import describe_target_result
 from lycosa.run.reasons import reasons_in_words
-from lycosa.strategies.hunter import MAX_LINKS_PER_PAGE, Hunter
+from lycosa.strategies.hunter import MAX_LINKS_PER_PAGE, MAX_ROWS, Hunter
 from lycosa.strategies.target import (
     LOOKAHEAD_LINKS,
     MAX_OLDER_LINKS,
@@ -257,7 +257,8 @@ def test_at_target_1_standing_is_neither_asked_for_nor_counted() -> None:
 @pytest.mark.slow
 def test_links_that_left_the_table_are_weighed_anew() -> None:
     strategy = Hunter(sample=0, target=0.3)
-    for number in range(40):
+    last = MAX_ROWS // 500 + 20
+    for number in range(last + 1):
         page = visit(str(number), [f"{number}-{link}" for link in range(500)], relevance=0.9)
         proposed(strategy, with_standing(page, number % 10 / 10))
     older = strategy.target.evidence.older
@@ -266,7 +267,7 @@ def test_links_that_left_the_table_are_weighed_anew() -> None:
     assert any(older.relevance(url_of(path)) is not None for path in gone)
     restored = Hunter(sample=0, target=0.3)
     restored.restore(strategy.state())
-    page = visit("39-3", ["0-7", "z"], relevance=0.2)
+    page = visit(f"{last}-3", ["0-7", "z"], relevance=0.2)
     assert proposed(restored, page) == proposed(strategy, page)
 
 

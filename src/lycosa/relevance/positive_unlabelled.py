@@ -50,7 +50,6 @@ _MIN_RECURSION = 24  # rows; smaller matrices are inverted directly
 _MEANING_WEIGHT = 2.0  # of text vectors, relative to words
 _MEANING_WEIGHT_BESIDE_BAD = 0.7  # if there are enough bad examples, from which the weights of words are learnt better
 _FEW_WORDS, _MEANING_WEIGHT_OF_FEW_WORDS = 50, 3.0  # if the good pages have fewer words in all, the weight is higher
-_MEANING_WEIGHT_OF_FEW_WORDS_AT_START = 9.0  # while there is only the background, which says little about words
 _MIN_RELATIVE_SPREAD = 1e-4  # of positions by text vectors, relative to the largest; below, only words count
 _RIDGE = 0.01  # added to the covariance of the vectors
 _MIN_COVERAGE = 0.6  # share of the words of good pages in the table of word vectors; below, only words count
@@ -188,9 +187,7 @@ class _Documents:
         self.meaning_scores = _score_meaning(pages, self.kinds)
         self._has_evidence = self.meaning_scores is not None or self._shares_words()
         if sum(int(terms.counts.sum()) for terms in pages_by_kind[_GOOD]) < _FEW_WORDS:
-            self._weight_of_meaning = (
-                _MEANING_WEIGHT_OF_FEW_WORDS_AT_START if other_kind == _BACKGROUND else _MEANING_WEIGHT_OF_FEW_WORDS
-            )
+            self._weight_of_meaning = _MEANING_WEIGHT_OF_FEW_WORDS
         else:
             self._weight_of_meaning = _MEANING_WEIGHT_BESIDE_BAD if other_kind == _BAD else _MEANING_WEIGHT
 

@@ -16,9 +16,10 @@ from contextlib import ExitStack, closing
 from functools import partial
 from heapq import merge
 from itertools import chain, count
+from operator import itemgetter
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct
@@ -276,23 +277,25 @@ def _gather_skips(whole: Catalog, parts: Sequence[_Part]) -> None:
 
 
 def _gather_frontier(whole: Catalog, parts: Sequence[_Part]) -> None:
-    """Replaces the waiting URLs by those of the shards, and those on their way between two of them."""
+    """Replaces the waiting URLs by those of the shards, and those on their way between two of them, numbered again: a
+    shard that ran empty and caught up after a kill may have used the arrivals of another."""
     connection = whole.connection
     connection.execute("DELETE FROM frontier")
-    insert = f"INSERT INTO frontier ({_FRONTIER}) VALUES (?, ?, ?, ?)"
-    for part in parts:
-        sql = f"SELECT {_FRONTIER} FROM frontier WHERE arrival <= ?"
-        connection.executemany(insert, part.rows(sql, part.dealt.frontier))
-    order = f"SELECT {_FRONTIER} FROM frontier WHERE arrival > ? ORDER BY arrival"
-    later = merge(*(part.rows(order, part.dealt.frontier) for part in parts), key=lambda row: row[0])
     # A URL may wait in the shard where it was found and be known in its own, if it was on its way when a crawl ended.
-    known = KeySet(hash(url) for (url,) in connection.execute("SELECT url FROM frontier"))
-    known.update(map(hash, whole.visited()))
-    arrivals = count(1 + max(part.dealt.frontier for part in parts))
-    for row in chain((row[1:] for row in later), _unsent(parts)):
+    known = KeySet(map(hash, whole.visited()))
+    arrivals = count(1)
+    for row in chain(_in_order(parts, "<="), _in_order(parts, ">"), _unsent(parts)):
         if (key := hash(row[0])) not in known:
             known.add(key)
+            insert = f"INSERT INTO frontier ({_FRONTIER}) VALUES (?, ?, ?, ?)"
             connection.execute(insert, (next(arrivals), *row))
+
+
+def _in_order(parts: Sequence[_Part], comparison: Literal["<=", ">"]) -> Iterator[tuple[Any, ...]]:
+    """URL, priority and candidate of what waits, by arrival: at most, or above, the last that was dealt to a shard."""
+    sql = f"SELECT {_FRONTIER} FROM frontier WHERE arrival {comparison} ? ORDER BY arrival"
+    rows = merge(*(part.rows(sql, part.dealt.frontier) for part in parts), key=itemgetter(0))
+    return (row[1:] for row in rows)
 
 
 def _unsent(parts: Sequence[_Part]) -> Iterator[tuple[str, float, bytes]]:

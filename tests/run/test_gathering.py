@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from collection.samples import visit
-from crawling import collection, done, pages
+from crawling import collection, done, pages, rows
 from lycosa.collection import shards
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.collection import lock_collection
@@ -99,3 +99,15 @@ def test_nothing_is_said_while_another_process_has_the_collection(crawled):
     lock.close()
     assert said == []
     assert (crawled / "shards").exists()
+
+
+def test_every_worker_can_train_with_labelled_pages_of_all_shards(crawled):
+    labelled = {SEEDS[0]: True, SEEDS[1]: False}
+    make_shards(crawled, 2, lambda url: int(host_of(url)[1]) % 2, examples=labelled)
+    recipe = load_recipe(crawled)
+    for shard in shard_folders(crawled):
+        with Session(crawled, recipe, clock=SimulatedClock(NOW), rerank=False, shard=shard) as session:
+            assert all(session.pages.terms(url) for url in labelled)
+    gather_closed_shards(crawled, recipe)
+    assert not rows(crawled, "SELECT url FROM examples")
+    assert len(pages(crawled)) == 4

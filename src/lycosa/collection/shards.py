@@ -11,7 +11,7 @@ that after a kill an incomplete deal is undone, and complete shards are gathered
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from heapq import merge
@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.key_table import KeySet
-from lycosa.vocabulary.records import Candidate, Count, Timestamp, Url
+from lycosa.vocabulary.records import Candidate, Count, Outcome, Timestamp, Url
 from lycosa.vocabulary.urls import key_of
 
 from .archive import end_of_archive
@@ -94,8 +94,13 @@ def may_be_behind(folder: Path) -> bool:
 # ---------------------------------------------------------------- dealing
 
 
-def make_shards(folder: Path, number_of_shards: int, owner_of: OwnerOf) -> list[Path]:
-    """Makes the shards of a collection, which must be locked, and closed with everything applied."""
+def make_shards(
+    folder: Path, number_of_shards: int, owner_of: OwnerOf, *, examples: Mapping[Url, bool] | None = None
+) -> list[Path]:
+    """Makes the shards of a collection, which must be locked, and closed with everything applied.
+
+    examples: whether each page that defines the topic is a good one; all shards can read these, to train a model.
+    """
     deal = token_hex(8)
     write_upkeep_journal(folder, UpkeepTask("shards"))
     with disk_errors(folder):
@@ -107,6 +112,7 @@ def make_shards(folder: Path, number_of_shards: int, owner_of: OwnerOf) -> list[
         for number, shard in enumerate(shards):
             with closing(Catalog(shard / CATALOG, writable=True)) as part, part.reporting_errors():
                 _deal_catalog(whole, part, deal, partial(_is_owned, owner_of=owner_of, number=number))
+                _add_examples(whole, part, examples or {})
                 part.commit(None)
     write_upkeep_journal(folder, UpkeepTask("shards", "crawling"))
     return shards
@@ -141,6 +147,16 @@ def _deal_catalog(whole: Catalog, part: Catalog, deal: str, is_owned: Callable[[
     dealt = _Dealt(deal, **last, site_skips=part.get_state(SITE_SKIPS_KEY, int) or 0)
     part.put_state(_DEALT_STATE, msgspec.to_builtins(dealt))
     part.put_state("indexed_up_to", dealt.pages)
+
+
+def _add_examples(whole: Catalog, part: Catalog, examples: Mapping[Url, bool]) -> None:
+    """Makes pages of the crawl examples of a shard; these are not gathered."""
+    for url, is_good in examples.items():
+        rows = whole.connection.execute("SELECT at, file, place, length FROM pages WHERE url = ?", (url,))
+        part.connection.executemany(
+            "INSERT OR IGNORE INTO examples (url, good, outcome, at, file, place, length) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(url, is_good, Outcome.OK.value, *row) for row in rows],
+        )
 
 
 def _copy(

@@ -122,6 +122,7 @@ class ParallelCrawl:
                     async for visit in visits:
                         yield visit
                 hash_seed, retrain_at = session.topic.hash_seed, self._retraining_sizes(session)
+                examples = session.topic.examples.urls
                 is_paused = session.status.is_paused  # by the user
                 budget = replace(self.recipe.stop, pages=self.page_budget)
             finally:
@@ -131,7 +132,8 @@ class ParallelCrawl:
         assert self.totals is not None
         self.notify(f"{self._workers} workers go on, each with the registered domains of its own")
         with closing(lock_collection(self.folder)):
-            make_shards(self.folder, self._workers, owner_by_domain(self._workers, hash_seed))
+            owner_of = owner_by_domain(self._workers, hash_seed)
+            make_shards(self.folder, self._workers, owner_of, examples=examples)
             coordinator = self._coordinator = Coordinator(
                 self.folder,
                 replace(self.recipe, stop=budget),

@@ -1,5 +1,6 @@
 """Shards that a killed crawl has left: the next session gathers them, wherever the kill came."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ from lycosa.collection import shards
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.collection import lock_collection
 from lycosa.collection.shards import make_shards, shard_folders
+from lycosa.parallel.messages import FromWorker, Start
+from lycosa.parallel.worker import crawl_shard
 from lycosa.recipe import load_recipe
 from lycosa.run.session import Session, gather_closed_shards
 from lycosa.run.upkeep import finish_upkeep
 from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of
 from sessions import NOW, crawl
@@ -111,3 +115,24 @@ def test_every_worker_can_train_with_labelled_pages_of_all_shards(crawled):
     gather_closed_shards(crawled, recipe)
     assert not rows(crawled, "SELECT url FROM examples")
     assert len(pages(crawled)) == 4
+
+
+def test_a_worker_and_the_gathering_never_have_a_shard_at_a_time(crawled):
+    deal(crawled)
+    recipe = load_recipe(crawled)
+    with (
+        Session(crawled, recipe, clock=SimulatedClock(NOW), rerank=False, shard=shard_folders(crawled)[1]),
+        pytest.raises(CollectionError, match="another process"),
+    ):
+        shards.gather(crawled)
+    assert shards.may_be_behind(crawled)
+    shards.gather(crawled)
+    sent: list[FromWorker] = []
+    start = Start(str(crawled), 0, 2, 1, recipe, allow_private=False, resolve=())
+
+    async def begin() -> None:
+        await crawl_shard(start, asyncio.StreamReader(), sent.append)
+
+    with pytest.raises(CollectionError, match="no shards to crawl any more"):
+        asyncio.run(begin())
+    assert sent == []

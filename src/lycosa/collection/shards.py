@@ -31,7 +31,7 @@ from lycosa.vocabulary.urls import key_of
 
 from .archive import end_of_archive
 from .catalog import Catalog
-from .collection import CATALOG
+from .collection import CATALOG, lock_collection
 from .errors import disk_errors
 from .folder import SHARDS, check_folder
 from .outbox import OUTBOX_TABLE, Outbox
@@ -198,12 +198,15 @@ def gather(folder: Path, *, flags: Sequence[str] = ()) -> list[NewPages]:
     flags: keys of the state that are true for the collection if they are for any shard.
     """
     shards = shard_folders(folder)
-    for shard in shards:
-        check_folder(shard)
-    write_upkeep_journal(folder, UpkeepTask("shards", "gathering"))
-    for shard in shards:
-        _move_archive(shard, folder)
-    with closing(Catalog(folder / CATALOG, writable=True)) as whole, whole.reporting_errors(), ExitStack() as stack:
+    with ExitStack() as stack:
+        for shard in shards:
+            check_folder(shard)
+            stack.enter_context(closing(lock_collection(shard)))  # a worker may begin after its coordinator was killed
+        write_upkeep_journal(folder, UpkeepTask("shards", "gathering"))
+        for shard in shards:
+            _move_archive(shard, folder)
+        whole = stack.enter_context(closing(Catalog(folder / CATALOG, writable=True)))
+        stack.enter_context(whole.reporting_errors())
         parts = [_Part.opened(shard, stack) for shard in shards]
         if not parts or whole.get_state(_GATHERED_STATE) == parts[0].dealt.deal:  # killed after the commit
             return []

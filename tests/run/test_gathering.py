@@ -15,6 +15,7 @@ from lycosa.collection.shards import make_shards, shard_folders
 from lycosa.parallel.messages import FromWorker, Start
 from lycosa.parallel.worker import crawl_shard
 from lycosa.recipe import load_recipe
+from lycosa.run.forgotten import add_forgotten
 from lycosa.run.session import Session, gather_closed_shards
 from lycosa.run.upkeep import finish_upkeep
 from lycosa.vocabulary.clock import SimulatedClock
@@ -136,3 +137,13 @@ def test_a_worker_and_the_gathering_never_have_a_shard_at_a_time(crawled):
     with pytest.raises(CollectionError, match="no shards to crawl any more"):
         asyncio.run(begin())
     assert sent == []
+
+
+def test_what_is_to_be_forgotten_is_removed_after_the_shards_were_gathered(crawled):
+    deal(crawled)
+    add_forgotten(crawled, SEEDS[0])
+    with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), shard=shard_folders(crawled)[0]):
+        assert shards.may_be_behind(crawled), "a kill here loses no shard"
+    with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW)) as session:
+        assert session.pages_forgotten == 1
+    assert pages(crawled) == SEEDS[1:]

@@ -367,3 +367,23 @@ def test_links_and_pipes_in_shards_are_refused(tmp_path, name, kind):
     with pytest.raises(CollectionError, match=r"is a link|is not a folder|is no plain file"):
         gather(folder)
     assert list(outside.iterdir()) == []
+
+
+def test_a_shard_that_ran_empty_and_caught_up_after_a_kill_is_gathered(tmp_path):
+    """Its frontier begins at the first arrival again, which may be that of a waiting URL of another shard."""
+    folder = dealt(tmp_path / "c")
+    shard = shard_folders(folder)[1]
+    with opened(folder, shard) as part:
+        part.catalog.connection.execute("DELETE FROM frontier")  # all were fetched
+        part.checkpoint()
+    new = [url_of(1, number) for number in range(60, 60 + len(WAITING))]
+    foreign = WAITING[0].url
+    assert owner_of(foreign) != 1
+    with opened(folder, shard) as part:
+        frontier = frontier_of(part)
+        frontier.put([Candidate(url, 0.4) for url in (*new, foreign)])
+        frontier.save()
+    recover(folder)
+    waiting = [url for url, _ in contents(folder)["frontier"]]
+    others = [each.url for each in WAITING if owner_of(each.url) != 1]
+    assert sorted(waiting) == sorted([*others, *new])

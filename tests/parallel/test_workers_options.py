@@ -4,11 +4,13 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from crawling import begin, collection, done, end, environment_with, listing, lycosa, pages, rows, wait_until
 from lycosa import api
+from lycosa.parallel import crawl as crawl_module
 from lycosa.screens.overviews import crawl_figures
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.urls import site_of
@@ -171,6 +173,30 @@ def test_the_user_sees_and_steers_a_crawl_with_workers(tmp_path):
         assert "Traceback" not in said.err
     assert not (folder / "shards").exists()
     assert len(pages(folder)) < 480
+
+
+def test_where_no_worker_can_be_started_it_is_one_clear_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(crawl_module, "sys", SimpleNamespace(platform="win32"))
+    with pytest.raises(UsageError, match="--workers does not work on Windows"):
+        list(api.crawl(made(tmp_path / "c"), workers=2))
+    assert not (tmp_path / "c" / "catalog.sqlite").exists()
+
+
+def test_workers_know_which_hosts_have_just_had_a_request(tmp_path, monkeypatch, served):
+    class DealtError(Exception):
+        pass
+
+    def make_shards(folder: Path, *_: object, **__: object) -> None:
+        (holds,) = rows(folder, "SELECT value FROM state WHERE key = 'holds'")[0]
+        latest = rows(folder, "SELECT host, max(at) FROM pages GROUP BY host ORDER BY max(at) DESC LIMIT 1")[0][0]
+        assert latest in json.loads(holds)
+        raise DealtError
+
+    folder = made(tmp_path / "c")
+    done("crawl", folder, "--pages", 38, "--delay", 0, "--dry-after", 0, "--resolve", served.resolve)
+    monkeypatch.setattr(crawl_module, "make_shards", make_shards)
+    with pytest.raises(DealtError):
+        list(api.crawl(folder, workers=2, pages=90, dry_after=0, delay=2, resolve=[served.resolve]))
 
 
 def test_nothing_of_the_workers_is_left_when_a_crawl_has_ended(tmp_path, served):

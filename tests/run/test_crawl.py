@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.wrapper import FrontierWrapper
 from lycosa.reading import Reader
 from lycosa.run.crawl import EverySeedRefusedError
 from lycosa.strategies.best_first import BestFirst
@@ -335,3 +336,30 @@ def test_good_hosts_work_side_by_side_with_a_better_one() -> None:
     assert taken.count(0.7) == 20
     assert taken.count(0.95) >= 8
     assert 0.1 not in taken
+
+
+def test_a_crawl_that_waits_for_more_budget_does_not_exceed_it_where_hosts_are_slow() -> None:
+    class AllSlow(FrontierWrapper):
+        """A frontier of slow hosts, whose fetches do not count as in flight."""
+
+        slow_in_flight = 30
+
+    pages = {Url(f"http://host{number}.example/"): html(f"Host {number}", "honey") for number in range(30)}
+    web = SimulatedWeb(pages, clock=WallClock(), latency=0.001)
+    crawl = crawl_of(pages, BreadthFirst(), clock=WallClock(), web=web, concurrency=8)
+    crawl.loop.start(list(pages))
+    crawl.status.set_page_budget(5)
+    is_over = False
+    crawl = replace(crawl, may_get_more=lambda: not is_over)
+
+    async def collect() -> list[Visit]:
+        def end() -> None:
+            nonlocal is_over
+            is_over = True
+            crawl.status.woken.set()
+
+        asyncio.get_running_loop().call_later(0.1, end)
+        with crawl.loop.using_frontier(AllSlow(crawl.loop.frontier)):
+            return [visit async for visit in crawl.visits()]
+
+    assert len(asyncio.run(collect())) == crawl.status.pages == 5

@@ -1,20 +1,25 @@
 """Shards that a killed crawl has left: the next session gathers them, wherever the kill came."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from collection.samples import visit
-from crawling import collection, done, pages
+from crawling import collection, done, pages, rows
 from lycosa.collection import shards
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.collection import lock_collection
 from lycosa.collection.shards import make_shards, shard_folders
+from lycosa.parallel.messages import FromWorker, Start
+from lycosa.parallel.worker import crawl_shard
 from lycosa.recipe import load_recipe
+from lycosa.run.forgotten import add_forgotten
 from lycosa.run.session import Session, gather_closed_shards
 from lycosa.run.upkeep import finish_upkeep
 from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of
 from sessions import NOW, crawl
@@ -99,3 +104,46 @@ def test_nothing_is_said_while_another_process_has_the_collection(crawled):
     lock.close()
     assert said == []
     assert (crawled / "shards").exists()
+
+
+def test_every_worker_can_train_with_labelled_pages_of_all_shards(crawled):
+    labelled = {SEEDS[0]: True, SEEDS[1]: False}
+    make_shards(crawled, 2, lambda url: int(host_of(url)[1]) % 2, examples=labelled)
+    recipe = load_recipe(crawled)
+    for shard in shard_folders(crawled):
+        with Session(crawled, recipe, clock=SimulatedClock(NOW), rerank=False, shard=shard) as session:
+            assert all(session.pages.terms(url) for url in labelled)
+    gather_closed_shards(crawled, recipe)
+    assert not rows(crawled, "SELECT url FROM examples")
+    assert len(pages(crawled)) == 4
+
+
+def test_a_worker_and_the_gathering_never_have_a_shard_at_a_time(crawled):
+    deal(crawled)
+    recipe = load_recipe(crawled)
+    with (
+        Session(crawled, recipe, clock=SimulatedClock(NOW), rerank=False, shard=shard_folders(crawled)[1]),
+        pytest.raises(CollectionError, match="another process"),
+    ):
+        shards.gather(crawled)
+    assert shards.may_be_behind(crawled)
+    shards.gather(crawled)
+    sent: list[FromWorker] = []
+    start = Start(str(crawled), 0, 2, 1, recipe, allow_private=False, resolve=())
+
+    async def begin() -> None:
+        await crawl_shard(start, asyncio.StreamReader(), sent.append)
+
+    with pytest.raises(CollectionError, match="no shards to crawl any more"):
+        asyncio.run(begin())
+    assert sent == []
+
+
+def test_what_is_to_be_forgotten_is_removed_after_the_shards_were_gathered(crawled):
+    deal(crawled)
+    add_forgotten(crawled, SEEDS[0])
+    with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), shard=shard_folders(crawled)[0]):
+        assert shards.may_be_behind(crawled), "a kill here loses no shard"
+    with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW)) as session:
+        assert session.pages_forgotten == 1
+    assert pages(crawled) == SEEDS[1:]

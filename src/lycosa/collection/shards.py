@@ -11,26 +11,27 @@ that after a kill an incomplete deal is undone, and complete shards are gathered
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from heapq import merge
 from itertools import chain, count
+from operator import itemgetter
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.key_table import KeySet
-from lycosa.vocabulary.records import Candidate, Count, Timestamp, Url
+from lycosa.vocabulary.records import Candidate, Count, Outcome, Timestamp, Url
 from lycosa.vocabulary.urls import key_of
 
 from .archive import end_of_archive
 from .catalog import Catalog
-from .collection import CATALOG
+from .collection import CATALOG, lock_collection
 from .errors import disk_errors
 from .folder import SHARDS, check_folder
 from .outbox import OUTBOX_TABLE, Outbox
@@ -93,8 +94,13 @@ def may_be_behind(folder: Path) -> bool:
 # ---------------------------------------------------------------- dealing
 
 
-def make_shards(folder: Path, number_of_shards: int, owner_of: OwnerOf) -> list[Path]:
-    """Makes the shards of a collection, which must be locked, and closed with everything applied."""
+def make_shards(
+    folder: Path, number_of_shards: int, owner_of: OwnerOf, *, examples: Mapping[Url, bool] | None = None
+) -> list[Path]:
+    """Makes the shards of a collection, which must be locked, and closed with everything applied.
+
+    examples: whether each page that defines the topic is a good one; all shards can read these, to train a model.
+    """
     deal = token_hex(8)
     write_upkeep_journal(folder, UpkeepTask("shards"))
     with disk_errors(folder):
@@ -106,6 +112,7 @@ def make_shards(folder: Path, number_of_shards: int, owner_of: OwnerOf) -> list[
         for number, shard in enumerate(shards):
             with closing(Catalog(shard / CATALOG, writable=True)) as part, part.reporting_errors():
                 _deal_catalog(whole, part, deal, partial(_is_owned, owner_of=owner_of, number=number))
+                _add_examples(whole, part, examples or {})
                 part.commit(None)
     write_upkeep_journal(folder, UpkeepTask("shards", "crawling"))
     return shards
@@ -140,6 +147,16 @@ def _deal_catalog(whole: Catalog, part: Catalog, deal: str, is_owned: Callable[[
     dealt = _Dealt(deal, **last, site_skips=part.get_state(SITE_SKIPS_KEY, int) or 0)
     part.put_state(_DEALT_STATE, msgspec.to_builtins(dealt))
     part.put_state("indexed_up_to", dealt.pages)
+
+
+def _add_examples(whole: Catalog, part: Catalog, examples: Mapping[Url, bool]) -> None:
+    """Makes pages of the crawl examples of a shard; these are not gathered."""
+    for url, is_good in examples.items():
+        rows = whole.connection.execute("SELECT at, file, place, length FROM pages WHERE url = ?", (url,))
+        part.connection.executemany(
+            "INSERT OR IGNORE INTO examples (url, good, outcome, at, file, place, length) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(url, is_good, Outcome.OK.value, *row) for row in rows],
+        )
 
 
 def _copy(
@@ -181,12 +198,15 @@ def gather(folder: Path, *, flags: Sequence[str] = ()) -> list[NewPages]:
     flags: keys of the state that are true for the collection if they are for any shard.
     """
     shards = shard_folders(folder)
-    for shard in shards:
-        check_folder(shard)
-    write_upkeep_journal(folder, UpkeepTask("shards", "gathering"))
-    for shard in shards:
-        _move_archive(shard, folder)
-    with closing(Catalog(folder / CATALOG, writable=True)) as whole, whole.reporting_errors(), ExitStack() as stack:
+    with ExitStack() as stack:
+        for shard in shards:
+            check_folder(shard)
+            stack.enter_context(closing(lock_collection(shard)))  # a worker may begin after its coordinator was killed
+        write_upkeep_journal(folder, UpkeepTask("shards", "gathering"))
+        for shard in shards:
+            _move_archive(shard, folder)
+        whole = stack.enter_context(closing(Catalog(folder / CATALOG, writable=True)))
+        stack.enter_context(whole.reporting_errors())
         parts = [_Part.opened(shard, stack) for shard in shards]
         if not parts or whole.get_state(_GATHERED_STATE) == parts[0].dealt.deal:  # killed after the commit
             return []
@@ -276,23 +296,25 @@ def _gather_skips(whole: Catalog, parts: Sequence[_Part]) -> None:
 
 
 def _gather_frontier(whole: Catalog, parts: Sequence[_Part]) -> None:
-    """Replaces the waiting URLs by those of the shards, and those on their way between two of them."""
+    """Replaces the waiting URLs by those of the shards, and those on their way between two of them, numbered again: a
+    shard that ran empty and caught up after a kill may have used the arrivals of another."""
     connection = whole.connection
     connection.execute("DELETE FROM frontier")
-    insert = f"INSERT INTO frontier ({_FRONTIER}) VALUES (?, ?, ?, ?)"
-    for part in parts:
-        sql = f"SELECT {_FRONTIER} FROM frontier WHERE arrival <= ?"
-        connection.executemany(insert, part.rows(sql, part.dealt.frontier))
-    order = f"SELECT {_FRONTIER} FROM frontier WHERE arrival > ? ORDER BY arrival"
-    later = merge(*(part.rows(order, part.dealt.frontier) for part in parts), key=lambda row: row[0])
     # A URL may wait in the shard where it was found and be known in its own, if it was on its way when a crawl ended.
-    known = KeySet(hash(url) for (url,) in connection.execute("SELECT url FROM frontier"))
-    known.update(map(hash, whole.visited()))
-    arrivals = count(1 + max(part.dealt.frontier for part in parts))
-    for row in chain((row[1:] for row in later), _unsent(parts)):
+    known = KeySet(map(hash, whole.visited()))
+    arrivals = count(1)
+    for row in chain(_in_order(parts, "<="), _in_order(parts, ">"), _unsent(parts)):
         if (key := hash(row[0])) not in known:
             known.add(key)
+            insert = f"INSERT INTO frontier ({_FRONTIER}) VALUES (?, ?, ?, ?)"
             connection.execute(insert, (next(arrivals), *row))
+
+
+def _in_order(parts: Sequence[_Part], comparison: Literal["<=", ">"]) -> Iterator[tuple[Any, ...]]:
+    """URL, priority and candidate of what waits, by arrival: at most, or above, the last that was dealt to a shard."""
+    sql = f"SELECT {_FRONTIER} FROM frontier WHERE arrival {comparison} ? ORDER BY arrival"
+    rows = merge(*(part.rows(sql, part.dealt.frontier) for part in parts), key=itemgetter(0))
+    return (row[1:] for row in rows)
 
 
 def _unsent(parts: Sequence[_Part]) -> Iterator[tuple[str, float, bytes]]:

@@ -1,5 +1,6 @@
 """A crawl of a collection by several workers, from its beginning in one process to the end of its run."""
 
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, closing, contextmanager
 from pathlib import Path
@@ -122,6 +123,7 @@ class ParallelCrawl:
                     async for visit in visits:
                         yield visit
                 hash_seed, retrain_at = session.topic.hash_seed, self._retraining_sizes(session)
+                examples = session.topic.examples.urls
                 is_paused = session.status.is_paused  # by the user
                 budget = replace(self.recipe.stop, pages=self.page_budget)
             finally:
@@ -131,7 +133,8 @@ class ParallelCrawl:
         assert self.totals is not None
         self.notify(f"{self._workers} workers go on, each with the registered domains of its own")
         with closing(lock_collection(self.folder)):
-            make_shards(self.folder, self._workers, owner_by_domain(self._workers, hash_seed))
+            owner_of = owner_by_domain(self._workers, hash_seed)
+            make_shards(self.folder, self._workers, owner_of, examples=examples)
             coordinator = self._coordinator = Coordinator(
                 self.folder,
                 replace(self.recipe, stop=budget),
@@ -194,6 +197,7 @@ class ParallelCrawl:
                         if may_deal:
                             status.drain()  # so that nothing is requested twice
             self._is_handed_over = run.is_handed_over = may_deal and not status.stop_reason
+            session.state.saves_all_delays = self._is_handed_over
         self.fetch_counts = status.fetch_counts
         self.totals = CrawlTotals(
             pages=status.pages,
@@ -286,7 +290,9 @@ class ParallelCrawl:
 
 
 def _check(recipe: Recipe) -> None:
-    """Raises UsageError for what one process must decide."""
+    """Raises UsageError where no workers can be started, and for what one process must decide."""
+    if sys.platform == "win32":  # no event loop there can both watch the sockets of libcurl and read pipes
+        raise UsageError("--workers does not work on Windows; leave it out")
     if recipe.stop.recall is not None:
         what, why = "--stop-at-recall", "needs the links of all pages in one process"
     elif recipe.stop.requests is not None:

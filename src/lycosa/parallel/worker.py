@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from lycosa.collection.outbox import Outbox
-from lycosa.collection.shards import shard_folder
+from lycosa.collection.shards import may_be_behind, shard_folder
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.recipe import Budget, Recipe, uses_standing
 from lycosa.relevance.term_counts import CountedTerms
@@ -28,7 +28,7 @@ from lycosa.run.live import LiveRun, make_web
 from lycosa.run.session import Session
 from lycosa.strategies.base import SupportsSharing
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Visit
 
@@ -250,6 +250,8 @@ async def crawl_shard(start: Start, stream: asyncio.StreamReader, send: Callable
     with Session(
         folder, recipe, clock=WallClock(), notify=lambda line: send(Notice(line)), rerank=False, shard=shard
     ) as session:
+        if not may_be_behind(folder):  # the coordinator was killed before, and the next command gathers
+            raise CollectionError(f"{folder} has no shards to crawl any more")
         slots = CurrentSlots()
         web = make_web(
             recipe, clock=session.clock, allow_private=start.allow_private, resolve=start.resolve, slots=slots

@@ -438,6 +438,10 @@ class _Fetches:
     def _has_free_slot(self) -> bool:
         """Whether another fetch may start; fetches of slow hosts do not count."""
         in_flight, slow = len(self._tasks), self._crawl.loop.frontier.slow_in_flight
+        # While the crawl may get more, all that are in flight will be visits, also after the budget is used up.
+        pages_left = self._pages_left() if self._crawl.may_get_more() else None
+        if pages_left is not None and in_flight >= pages_left:
+            return False
         return (
             in_flight - min(slow, in_flight) < self._allowed_in_flight() and in_flight < self._crawl.slots.max_fetches
         )
@@ -447,11 +451,17 @@ class _Fetches:
         if self._status.is_paused or self._status.is_draining:
             return 0
         budget, allowed = self._crawl.current_budget, self._max_in_flight
-        if budget.pages is not None and self._crawl.assess.memory is None:
-            allowed = min(allowed, budget.pages - self._status.pages - len(self._completed))
+        if (pages_left := self._pages_left()) is not None and self._crawl.assess.memory is None:
+            allowed = min(allowed, pages_left)
         if budget.requests is not None:
             allowed = min(allowed, budget.requests - self._status.fetch_counts.fetches - len(self._completed))
         return allowed
+
+    def _pages_left(self) -> int | None:
+        """The number of pages that fetches in flight and new ones may add; None if pages are not limited."""
+        changed = self._status.page_budget
+        pages = self._crawl.budget.pages if changed is None else changed
+        return None if pages is None else pages - self._status.pages - len(self._completed)
 
     async def _fetch(self, candidate: Candidate) -> Fetch:
         memory = self._crawl.assess.memory

@@ -91,6 +91,7 @@ class CrawlState:
         self._notify = notify
         self._frontier: DurableFrontier | None = None
         self._loop: Loop | None = None
+        self.saves_all_delays = False  # also short ones, as others go on with the crawl at once
         self.topical_map = Guide("map", find=partial(map_of_run, folder=folder), notify=notify)
         self.access_log = Guide("access log", find=partial(access_log_of_run, folder=folder), notify=notify)
         self.strategy_factory = StrategyFactory(
@@ -240,7 +241,8 @@ class CrawlState:
         catalog.put_state("strategy_state", self.loop.strategy.state())
         forgotten = read_forgotten(self._folder)
         # No request to these hosts until then, whether they are held or their delay is as long.
-        holds = self.frontier.resting_beyond(self._clock.now() + MIN_REPORTED_HOLD)
+        min_hold = 0.0 if self.saves_all_delays else MIN_REPORTED_HOLD
+        holds = self.frontier.resting_beyond(self._clock.now() + min_hold)
         saved_holds = {host: until for host, until in holds.items() if not is_forgotten_name(host, forgotten)}
         catalog.put_state(HOLDS_KEY, saved_holds)
         if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):

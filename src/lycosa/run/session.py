@@ -128,17 +128,18 @@ class Session:
             self.topical_map = self.state.topical_map
             self.access_log = self.state.access_log
             self._catch_up()
-            # The number of pages that were removed just now.
-            self.pages_forgotten = remove_forgotten(
-                folder,
-                collection,
-                self.state,
-                topic=self.topic,
-                pages=self.pages,
-                reranker=self.reranker,
-                checkpoint=self.checkpoint,
-                notify=notify,
-            )
+            self.pages_forgotten = 0  # number of pages that were removed just now
+            if shard is None:  # from shards nothing is removed, but after their pages were gathered
+                self.pages_forgotten = remove_forgotten(
+                    folder,
+                    collection,
+                    self.state,
+                    topic=self.topic,
+                    pages=self.pages,
+                    reranker=self.reranker,
+                    checkpoint=self.checkpoint,
+                    notify=notify,
+                )
         except BaseException:
             self.pages.close()
             collection.close_without_checkpoint()  # the next session catches up from the last checkpoint

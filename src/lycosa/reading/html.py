@@ -17,14 +17,13 @@ from .prune import MAX_HREF, ROBOTS_NAMES, prune
 from .robots_directives import directives_in
 
 MAX_LINKS = 5000  # of one page, by default
-# What a page can make of few bytes: relative links have the length of its base, of which they need not repeat a
-# character, each is stored with the URL of its page, and thousands of long anchors compress to nearly nothing.
-_CHARACTERS_PER_LINK = 300  # on average if a page has as many links as it may
-_CHARACTERS_PER_BYTE = (
-    36  # of the page as sent; of some thousand real pages, a compressed list of functions needs most, 30
-)
-_CHARACTERS_OF_SHORT_PAGE = 50_000
-_LINK_OVERHEAD = 50  # characters
+# What a page can make of few bytes is bounded: relative links have the length of its base, of which they need not
+# repeat a character, each is stored with the URL of its page, and long anchors compress to nearly nothing. Of some
+# thousand real pages, a compressed list of functions has most: 30 characters of URLs and 3 of anchors for each byte.
+_LINK_OVERHEAD = 50  # characters that count for each link, besides its URL and that of the page
+_URLS_PER_LINK, _ANCHORS_PER_LINK = 250, 100  # characters, on average if a page has as many links as it may
+_URLS_PER_BYTE, _ANCHORS_PER_BYTE = 36, 10  # characters, of the page as sent
+_SHORT_PAGE = 1_500  # bytes; shorter pages count as that long
 _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, at most so many links, and scripts probably needs JavaScript
 MAX_ANCHOR = 300  # characters
 _MAX_ANCHOR_NODES = 300  # read for an anchor: in table cells, links nest, and each has the content of all inside it
@@ -174,10 +173,9 @@ class _Links:
         self.found: list[Link] = []
         self.links_beyond = 0  # number of links dropped because the page has too many, or too long ones
         self._max_links = max_links
-        self._characters_left = min(
-            _CHARACTERS_PER_LINK * max(max_links, MAX_LINKS),
-            max(_CHARACTERS_PER_BYTE * size, _CHARACTERS_OF_SHORT_PAGE),
-        )
+        most, size = max(max_links, MAX_LINKS), max(size, _SHORT_PAGE)
+        self._url_characters_left = min(_URLS_PER_LINK * most, _URLS_PER_BYTE * size)
+        self._anchor_characters_left = min(_ANCHORS_PER_LINK * most, _ANCHORS_PER_BYTE * size)
         self._page_length = len(url)
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
@@ -196,10 +194,8 @@ class _Links:
         attributes = node.attributes
         target = self._new_target(attributes.get(attribute))
         if target:
-            anchor = (attributes.get("alt") or attributes.get("title") or "")[:MAX_ANCHOR]
-            rel = _rel(attributes)
-            self._characters_left -= len(anchor) + len(rel)
-            self.found.append(Link(target, anchor, rel))
+            anchor = self._within_limit((attributes.get("alt") or attributes.get("title") or "")[:MAX_ANCHOR])
+            self.found.append(Link(target, anchor, _rel(attributes)))
 
     def mark(self, nodes: Iterable[LexborNode]) -> None:
         """Inserts a mark before each link to a new target."""
@@ -208,9 +204,8 @@ class _Links:
             attributes = node.attributes
             target = new_target(attributes.get("href"))
             if target:
-                anchor = _anchor(node, attributes)
+                anchor = self._within_limit(_anchor(node, attributes))
                 rel = _rel(attributes) if "rel" in attributes else ""
-                self._characters_left -= len(anchor) + len(rel)
                 marked.append((target, anchor, rel))
                 node.insert_before(_MARK)
 
@@ -223,18 +218,25 @@ class _Links:
             offset += len(piece)
         return first + "".join(pieces)
 
+    def _within_limit(self, anchor: str) -> str:
+        """The anchor; nothing if the page has had too many characters of them."""
+        if self._anchor_characters_left <= 0:
+            return ""
+        self._anchor_characters_left -= len(anchor)
+        return anchor
+
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link; None if the page has linked to it before."""
         if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
-        if len(self._targets) > self._max_links or self._characters_left <= 0:
+        if len(self._targets) > self._max_links or self._url_characters_left <= 0:
             self.links_beyond += 1
             return None
         target = self._join(href.strip())
         if target is None or target in self._targets:
             return None
-        self._characters_left -= self._page_length + len(target) + _LINK_OVERHEAD
+        self._url_characters_left -= self._page_length + len(target) + _LINK_OVERHEAD
         self._targets.add(target)
         return target
 

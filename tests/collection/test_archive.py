@@ -294,6 +294,31 @@ def test_cdxj_that_a_kill_made_outdated_is_made_again_before_the_next_answer(tmp
     assert len(cdxj_of(the_file(tmp_path))) == 3
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda line: line.replace(b"example", b"ex\xffmple", 1),
+        lambda line: line.replace(b'"url"', b'"\xe9rl"', 1),
+        lambda line: line[:40] + b"\n",
+        lambda line: line[:-1],
+        lambda line: line + b"com,other)/ 20261120010909 {}\n",
+        lambda line: line.replace(b"-00001.warc.gz", b"-00002.warc.gz"),
+        lambda line: b"x" * 2_000_000 + line,
+        lambda line: b"\0" * 500,
+    ],
+)
+def test_a_damaged_cdxj_is_made_again(tmp_path, damage):
+    written(tmp_path, [visit(HOME)])
+    path = the_file(tmp_path)
+    index_path(path).write_bytes(damage(index_path(path).read_bytes()))
+    written(tmp_path, [visit(WOLF)])
+    index = cdxj_of(path)
+    index_path(path).unlink()
+    archive_in(tmp_path).close()
+    assert cdxj_of(path) == index
+    assert len(index) == 2
+
+
 def test_cdxj_is_made_again_after_going_on_or_when_missing(tmp_path):
     written(tmp_path, [visit(HOME)])
     written(tmp_path, [visit(WOLF)])

@@ -1,10 +1,13 @@
+import gzip
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.reading.html import MAX_ANCHOR, MAX_LINKS, Parsed, parse_html
 from lycosa.reading.markdown import markdown_of
-from lycosa.vocabulary.records import Link, Url
+from lycosa.reading.reader import Reader
+from lycosa.vocabulary.records import Fetch, Link, Outcome, Page, Url
 
 HERE = Url("http://site.example/a/page.html")
 
@@ -169,7 +172,72 @@ def test_what_a_page_can_make_of_short_links_is_bounded(long: str) -> None:
     page = parse_html(html, Url(f"http://a.example/{url}"))
     assert len(page.links) + page.links_beyond == 5_000
     assert len(page.links) >= 250
-    assert sum(len(link.target) + len(url) for link in page.links) <= 1_010_000
+    assert sum(len(link.target) + len(url) for link in page.links) <= 1_250_000 + 4_000
+
+
+def compressed_page(url: str, html: str) -> tuple[Page, int]:
+    """A page that was sent compressed, and its size as sent."""
+    body = gzip.compress(html.encode(), mtime=0)
+    page = Reader()(Fetch(Url(url), Outcome.OK, 0.0, status=200, body=body, content=html.encode()))
+    assert page is not None
+    return page, len(body)
+
+
+@pytest.mark.parametrize("part", ["base", "path"])
+def test_the_urls_of_a_compressed_page_are_bounded_by_what_was_sent(part: str) -> None:
+    path = "path/" * 500
+    base, path = (path, "") if part == "base" else ("", path)
+    links = "".join(f"<a href={path}{number}>n</a>" for number in range(3_000))
+    page, size = compressed_page("http://a.example/", f"<base href=/{base}>{links}")
+    assert len(page.links) + page.links_beyond == 3_000
+    assert 0 < sum(len(link.target) for link in page.links) <= 36 * size + 3_000
+
+
+def test_the_anchors_of_a_compressed_page_are_bounded_by_what_was_sent() -> None:
+    """3,000 links with long anchors were 20 kB as sent, and up to 1.9 MB in the catalog."""
+    links = "".join(f"<a href=/{number}>{'spiders and ' * 25}{number}</a>" for number in range(3_000))
+    page, size = compressed_page("http://a.example/", links)
+    assert len(page.links) == 3_000  # none is lost
+    assert page.links[0].anchor
+    assert sum(len(link.anchor) for link in page.links) <= 10 * size + MAX_ANCHOR
+
+
+def test_a_compressed_page_of_real_links_is_read_whole() -> None:
+    words = ["crc32", "add", "mul", "sub", "shift", "load", "store", "lane", "high", "low", "wide", "pair"]
+    names = [f"v{a}_{b}q_{c}{d}" for a in words for b in words for c in "usf" for d in (8, 16, 32, 64)]
+    page, _ = compressed_page(
+        "https://doc.rust-lang.org/core/arch/arm/index.html",
+        "".join(
+            f'<li><a class="fn" href="fn.{name}.html" title="fn core::arch::arm::{name}">{name}</a></li>'
+            for name in names
+        ),
+    )
+    assert (len(page.links), page.links_beyond) == (len(names), 0)
+    assert all(link.anchor for link in page.links)
+
+
+def test_links_in_links_are_not_read_again_and_again() -> None:
+    """Links in the cells of nested tables have the content of all that follow: 1 MB took seconds."""
+    outer = "".join(f"<table><tr><td><a href=/outer{number}>" for number in range(150))
+    page = parsed(f"{outer}{'<br>' * 1_000}late<a href=/inner>inner <b>words</b></a>")
+    assert len(page.links) == 151
+    assert {link.anchor for link in page.links[:-1]} == {""}
+    assert page.links[-1].anchor == "inner words"
+
+
+@pytest.mark.parametrize(
+    ("link", "anchor"),
+    [
+        ("<a href=/x><b> two </b><i>words</i></a>", "two words"),
+        ("<a href=/x title=t><img><img alt=one><img alt=two></a>", "one"),
+        ("<a href=/x title=t><img alt=''><img alt=two></a>", ""),
+        ("<a href=/x title=t> <img></a>", "t"),
+        ("<a href=/x title=t></a>", "t"),
+        ("<a href=/x>one<table><tr><td><a href=/y>two</a></table></a>", "one two"),
+    ],
+)
+def test_the_anchor_of_a_link_is_its_text_or_describes_its_image_or_is_its_title(link: str, anchor: str) -> None:
+    assert parsed(f"<p>{link}").links[0].anchor == anchor
 
 
 def test_a_page_of_many_links_of_ordinary_length_is_read_whole() -> None:

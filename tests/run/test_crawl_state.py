@@ -6,13 +6,13 @@ import pytest
 from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
-from crawling import collection, skipped, waiting
+from crawling import collection, done, rows, skipped, waiting
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.recipe import UtilityOptions, Waiting
 from lycosa.run.steering import block
 from lycosa.vocabulary.records import Url
 from sessions import NOW, crawl, opened
-from worlds import html
+from worlds import TOPICAL, html
 
 
 def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> None:
@@ -150,3 +150,35 @@ def test_seeds_that_were_evicted_are_offered_again_once_nothing_waits(tmp_path: 
     first = crawl(folder, ROOMY, **narrow)
     assert len(first) == 1
     assert set(crawl(folder, ROOMY, **narrow)) & (set(ROOMY) - set(first))
+
+
+@pytest.mark.parametrize("strategy", ["hunter", "pagerank", "infospiders"])
+def test_a_crawl_goes_on_where_it_stopped_if_its_strategy_remembers_too_much_to_save_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """Some hundred pages of long links to everywhere were too much for the catalog: crawl and rebuild failed."""
+    home = Url("http://a.example/")
+    urls = [Url(f"http://h{number}.example/") for number in range(12)]
+    world = {home: html("Home", "honey bee", urls), **{url: html("Leaf", f"bee {url}", [home]) for url in urls}}
+    folder = collection(tmp_path / "c", [home])
+    monkeypatch.setattr("lycosa.collection.catalog.MAX_STATE", 600)
+    first = crawl(folder, world, pages=5, strategy=strategy)
+    assert rows(folder, "SELECT value FROM state WHERE key = 'strategy_state'") == [('"too large"',)]
+    lines: list[str] = []
+    with opened(folder, strategy=strategy, notify=lines.append) as session:
+        session.state.restore()
+        assert [line for line in lines if "too much" in line]
+        session.reranker.rerank_if_due()
+        assert session.state.reranking_due() == "no"
+    assert sorted([*first, *crawl(folder, world, strategy=strategy)]) == sorted([home, *urls])
+
+
+def test_a_rebuild_ends_if_the_strategy_remembers_too_much_to_save_it(
+    bees: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl(bees, TOPICAL, 12)
+    before = waiting(bees)
+    monkeypatch.setattr("lycosa.collection.catalog.MAX_STATE", 100)
+    done("rebuild", bees)
+    assert rows(bees, "SELECT value FROM state WHERE key = 'strategy_state'") == [('"too large"',)]
+    assert sorted(waiting(bees)) == sorted(before)

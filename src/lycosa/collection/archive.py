@@ -124,7 +124,7 @@ class Archive:
             fetch = fetch_of(event)
             is_capture = fetch is not None and cdxj.is_capture(fetch)
             if is_capture and self._index is None:
-                self._index = cdxj.Entries(self._current_entries(path))
+                self._index = self._current_entries(path)
                 cdxj.index_path(path).unlink(missing_ok=True)  # about to become outdated
             offset = self._size + len(warcinfo)
             self._write(out, b"".join((warcinfo, *encoded.members)))
@@ -356,13 +356,12 @@ class Archive:
         if not _is_fresh(cdxj.index_path(path), path) and _is_ours(path):
             cdxj.write(path, self.cdxj_entries(path))
 
-    def _current_entries(self, path: Path) -> Iterator[str]:
+    def _current_entries(self, path: Path) -> cdxj.Entries:
         """The entries of the current file, before the next event."""
-        if not self._is_index_complete:
-            yield from self.cdxj_entries(path)
-            return
-        with cdxj.index_path(path).open(encoding="utf-8", newline="\n") as entries:
-            yield from entries
+        if self._is_index_complete:
+            with suppress(cdxj.DamagedIndexError):
+                return cdxj.Entries(cdxj.read(path))
+        return cdxj.Entries(self.cdxj_entries(path))
 
     def cdxj_entries(self, path: Path, end: float = math.inf) -> Iterator[str]:
         """The CDXJ entry of every response in a file, up to an offset, in the order of writing."""

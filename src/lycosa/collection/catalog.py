@@ -60,6 +60,7 @@ from .rows import (
 )
 from .schema import MIGRATIONS, connect, sql_url_test
 
+MAX_STATE = 1 << 27  # bytes of a value of the table `state`; a row cannot have more than twice as many
 _MOVED_TO = "moved to "  # prefix of `vanished_why` of a page that was redirected; the new URL follows
 
 _NOWHERE = (None, None, None)  # location of what is not in the archive
@@ -181,7 +182,18 @@ class Catalog(Queries):
                 self.connection.executemany(f"UPDATE pages SET {column} = ? WHERE url = ?", rows)
 
     def put_state(self, key: str, value: JsonValue) -> None:
-        self._execute("INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)", key, _json(value))
+        self._put_state(key, to_json(value))
+
+    def put_large_state(self, key: str, value: JsonValue) -> bool:
+        """The same unless the value is larger than `MAX_STATE`; returns whether it was written."""
+        encoded = to_json(value)
+        is_written = len(encoded) <= MAX_STATE
+        if is_written:
+            self._put_state(key, encoded)
+        return is_written
+
+    def _put_state(self, key: str, encoded: bytes) -> None:
+        self._execute("INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)", key, encoded.decode())
 
     def position(self) -> ArchivePosition | None:
         """The position in the archive at the last commit."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
+from msgspec import Struct
 
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import atomic_write, open_regular_file
 from lycosa.vocabulary.media_types import media_type
 from lycosa.vocabulary.records import Fetch
 
@@ -19,6 +20,7 @@ from .warc import date_of, gzipped
 _WWW = re.compile(r"www\d*\.")
 _REMOVE_PUNCTUATION = str.maketrans("", "", "-T:")
 _LINES_PER_BLOCK = 500  # compressed together
+_MAX_LINE = 1_000_000  # bytes
 _SLASHES = re.compile(r"//+")
 _MAX_ESCAPES = 10  # a URL of others can be escaped as often as it is long
 _NEVER_ESCAPED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
@@ -107,6 +109,36 @@ class Entries:
 def index_path(warc: Path) -> Path:
     """The path of the index of a WARC file."""
     return warc.with_name(warc.name.removesuffix(".warc.gz") + ".cdxj")
+
+
+class DamagedIndexError(Exception):
+    """An index has a line that Lycosa does not write."""
+
+
+class _Location(Struct):
+    """The fields of an entry that say where the response is."""
+
+    filename: str
+    offset: str
+    length: str
+
+
+_decode_location = msgspec.json.Decoder(_Location).decode
+
+
+def read(warc: Path) -> Iterator[str]:
+    """The lines of the index of a WARC file; raises DamagedIndexError for one that is no entry of this file."""
+    with open_regular_file(index_path(warc)) as file:
+        while line := file.readline(_MAX_LINE):
+            try:
+                _, _, fields = line.split(b" ", 2)
+                is_of_this_file = _decode_location(fields).filename == warc.name and line.endswith(b"\n")
+                text = line.decode()
+            except (ValueError, msgspec.DecodeError) as error:
+                raise DamagedIndexError(str(error)) from None
+            if not is_of_this_file:
+                raise DamagedIndexError(f"an entry is not of {warc.name}")
+            yield text
 
 
 def write(warc: Path, lines: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ Only this file and `markdown` use the parsers: Lexbor for pages, Resiliparse for
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import islice
 
 from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -16,11 +17,16 @@ from .prune import MAX_HREF, ROBOTS_NAMES, prune
 from .robots_directives import directives_in
 
 MAX_LINKS = 5000  # of one page, by default
-# Of the URL of a link and that of its page, which is stored with it, on average if a page has as many links as it may.
-# All relative links of a page have the length of its base, of which they need not repeat a character.
-_CHARACTERS_PER_LINK = 200
+# What a page can make of few bytes is bounded: relative links have the length of its base, of which they need not
+# repeat a character, each is stored with the URL of its page, and long anchors compress to nearly nothing. Of some
+# thousand real pages, a compressed list of functions has most: 30 characters of URLs and 3 of anchors for each byte.
+_LINK_OVERHEAD = 50  # characters that count for each link, besides its URL and that of the page
+_URLS_PER_LINK, _ANCHORS_PER_LINK = 250, 100  # characters, on average if a page has as many links as it may
+_URLS_PER_BYTE, _ANCHORS_PER_BYTE = 36, 10  # characters, of the page as sent
+_SHORT_PAGE = 1_500  # bytes; shorter pages count as that long
 _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, at most so many links, and scripts probably needs JavaScript
 MAX_ANCHOR = 300  # characters
+_MAX_ANCHOR_NODES = 300  # read for an anchor: in table cells, links nest, and each has the content of all inside it
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
 _RELS_FOR_ROBOTS = frozenset(("nofollow", "ugc", "sponsored"))
@@ -51,14 +57,18 @@ class Parsed(Struct, frozen=True, gc=False):
     needs_script: bool = False  # hardly any text or links, but scripts
 
 
-def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
-    """Parses a page; never fails."""
+def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS, size: int | None = None) -> Parsed:
+    """Parses a page; never fails.
+
+    size: number of bytes of the page as sent, possibly compressed, which limits what is kept of its links.
+    """
+    size = len(html) if size is None else size
     html = prune(_strip_marks_and_references(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
     base = base_of(tree, url)
-    links = _Links(url, base, max_links)
+    links = _Links(url, base, max_links, size)
     for meta in metas:
         if _lower_case_value(meta, "http-equiv") == "refresh":
             links.add_refresh(meta.get("content") or "")
@@ -159,11 +169,13 @@ def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
 class _Links:
     """Collects the links of one page, each target once."""
 
-    def __init__(self, url: Url, base: Url, max_links: int):
+    def __init__(self, url: Url, base: Url, max_links: int, size: int):
         self.found: list[Link] = []
         self.links_beyond = 0  # number of links dropped because the page has too many, or too long ones
         self._max_links = max_links
-        self._characters_left = _CHARACTERS_PER_LINK * max(max_links, MAX_LINKS)
+        most, size = max(max_links, MAX_LINKS), max(size, _SHORT_PAGE)
+        self._url_characters_left = min(_URLS_PER_LINK * most, _URLS_PER_BYTE * size)
+        self._anchor_characters_left = min(_ANCHORS_PER_LINK * most, _ANCHORS_PER_BYTE * size)
         self._page_length = len(url)
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
@@ -182,8 +194,8 @@ class _Links:
         attributes = node.attributes
         target = self._new_target(attributes.get(attribute))
         if target:
-            anchor = attributes.get("alt") or attributes.get("title") or ""
-            self.found.append(Link(target, anchor[:MAX_ANCHOR], _rel(attributes)))
+            anchor = self._within_limit((attributes.get("alt") or attributes.get("title") or "")[:MAX_ANCHOR])
+            self.found.append(Link(target, anchor, _rel(attributes)))
 
     def mark(self, nodes: Iterable[LexborNode]) -> None:
         """Inserts a mark before each link to a new target."""
@@ -192,10 +204,9 @@ class _Links:
             attributes = node.attributes
             target = new_target(attributes.get("href"))
             if target:
-                text = node.text(separator=" ")[: 4 * MAX_ANCHOR].replace(_MARK, "")
-                anchor = " ".join(text.split())[:MAX_ANCHOR]
+                anchor = self._within_limit(_anchor(node, attributes))
                 rel = _rel(attributes) if "rel" in attributes else ""
-                marked.append((target, anchor or _image_anchor(node), rel))
+                marked.append((target, anchor, rel))
                 node.insert_before(_MARK)
 
     def place_links(self, marked_text: str) -> str:
@@ -207,18 +218,25 @@ class _Links:
             offset += len(piece)
         return first + "".join(pieces)
 
+    def _within_limit(self, anchor: str) -> str:
+        """The anchor; nothing if the page has had too many characters of them."""
+        if self._anchor_characters_left <= 0:
+            return ""
+        self._anchor_characters_left -= len(anchor)
+        return anchor
+
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link; None if the page has linked to it before."""
         if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
-        if len(self._targets) > self._max_links or self._characters_left <= 0:
+        if len(self._targets) > self._max_links or self._url_characters_left <= 0:
             self.links_beyond += 1
             return None
         target = self._join(href.strip())
         if target is None or target in self._targets:
             return None
-        self._characters_left -= self._page_length + len(target)
+        self._url_characters_left -= self._page_length + len(target) + _LINK_OVERHEAD
         self._targets.add(target)
         return target
 
@@ -230,11 +248,24 @@ def _rel(attributes: Mapping[str, str | None]) -> str:
     return rel[:_MAX_REL]
 
 
-def _image_anchor(node: LexborNode) -> str:
-    """The anchor of a link without text: the description of its image, or its title."""
-    image = node.css_first("img[alt]")
-    alt = image.attributes.get("alt") if image is not None else node.attributes.get("title")
-    return " ".join((alt or "")[: 2 * MAX_ANCHOR].split())[:MAX_ANCHOR]
+def _anchor(link: LexborNode, attributes: Mapping[str, str | None]) -> str:
+    """The text of a link; if it has none, the description of its image, or its title."""
+    pieces: list[str] = []
+    length, alt = 0, attributes.get("title")
+    has_image = False
+    for node in islice(link.traverse(include_text=True), _MAX_ANCHOR_NODES):
+        if (text := node.text_content) is not None:
+            pieces.append(text)
+            length += len(text) + 1
+            if length > 4 * MAX_ANCHOR:
+                break
+        elif not has_image and node.tag == "img" and "alt" in (image := node.attributes):
+            alt, has_image = image["alt"], True
+    return _clipped(_strip_marks(" ".join(pieces))) or _clipped(alt or "")
+
+
+def _clipped(text: str) -> str:
+    return " ".join(text[: 4 * MAX_ANCHOR].split())[:MAX_ANCHOR]
 
 
 def main_text(html: str) -> str:

@@ -41,7 +41,8 @@ class Reader:
         if fetch.outcome is not Outcome.OK:
             return None
         html = decode(fetch.content, fetch.header("content-type") or "")
-        parsed = parse_html(html, fetch.url, max_links=self.max_links)
+        size = len(fetch.body or fetch.content)
+        parsed = parse_html(html, fetch.url, max_links=self.max_links, size=size)
         robots = frozenset(_header_robots(fetch.headers)) | parsed.robots
         page = _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
         return page if self.is_left_out is None else _without_links_to(page, self.is_left_out)

@@ -43,7 +43,7 @@ from .guides import Guide
 from .recall import MAX_SAMPLE, RecallTracker
 from .run_settings import Notify, RunSettings
 from .steering import Steering, checked_argument, drop, read_dropped, read_steering
-from .strategy_factory import StrategyFactory
+from .strategy_factory import STATE_TOO_LARGE, STRATEGY_STATE, StrategyFactory
 from .topic import TopicJudge
 from .topical_map import map_of_run
 from .unanswered import UnansweredUrls
@@ -92,6 +92,7 @@ class CrawlState:
         self._frontier: DurableFrontier | None = None
         self._loop: Loop | None = None
         self.saves_all_delays = False  # also short ones, as others go on with the crawl at once
+        self._too_large_strategy: Strategy | None = None  # its state could not be saved
         self.topical_map = Guide("map", find=partial(map_of_run, folder=folder), notify=notify)
         self.access_log = Guide("access log", find=partial(access_log_of_run, folder=folder), notify=notify)
         self.strategy_factory = StrategyFactory(
@@ -238,7 +239,7 @@ class CrawlState:
         catalog.put_state("logs", self.access_log.reference)
         if self._steering != Steering() or catalog.get_state("steering"):
             catalog.put_state("steering", msgspec.to_builtins(self._steering))
-        catalog.put_state("strategy_state", self.loop.strategy.state())
+        self._save_strategy()
         forgotten = read_forgotten(self._folder)
         # No request to these hosts until then, whether they are held or their delay is as long.
         min_hold = 0.0 if self.saves_all_delays else MIN_REPORTED_HOLD
@@ -248,6 +249,13 @@ class CrawlState:
         if (passed_over := self.frontier.passed_over) or catalog.get_state(PASSED_OVER_KEY):
             kept_sites = {site: count for site, count in passed_over.items() if not is_forgotten_name(site, forgotten)}
             catalog.put_state(PASSED_OVER_KEY, kept_sites)
+
+    def _save_strategy(self) -> None:
+        """Writes the state of the strategy, unless it is, or was before, too large."""
+        strategy, catalog = self.loop.strategy, self._catalog
+        if strategy is not self._too_large_strategy and not catalog.put_large_state(STRATEGY_STATE, strategy.state()):
+            catalog.put_state(STRATEGY_STATE, STATE_TOO_LARGE)
+            self._too_large_strategy = strategy
 
     def _waiting_sample(self) -> WaitingSample:
         with self._catalog.reporting_errors():

@@ -25,6 +25,9 @@ from .topic import TopicJudge
 from .topical_map import OpenMap
 from .trust import regular_file_or_folder
 
+STRATEGY_STATE = "strategy_state"  # key of the state in the catalog
+STATE_TOO_LARGE = "too large"  # its value if what the strategy remembers is more than a catalog can have
+
 
 class StrategyFactory:
     """Makes strategies for the runs of one collection.
@@ -68,11 +71,15 @@ class StrategyFactory:
 
     def restored(self, settings: RunSettings, catalog: Queries) -> Strategy | None:
         """The strategy as it was at the last checkpoint, or a new one if no state of it was saved, or none that can be
-        used without the log that is missing now. None if it cannot be restored: another strategy was saved, or an older
-        version saved less."""
+        used without the log that is missing now. None if it cannot be restored: another strategy was saved, its state
+        was too large to be saved, or an older version saved less."""
         if catalog.get_state("strategy") not in (None, settings.strategy):
             return None
-        strategy, state = self.make(settings), self._saved_state(settings, catalog)
+        saved = catalog.get_state(STRATEGY_STATE)
+        if saved == STATE_TOO_LARGE:
+            self._notify("the strategy had too much in memory to save it: ranking the waiting links again")
+            return None
+        strategy, state = self.make(settings), self._usable_state(saved, settings, catalog)
         if state is None:
             return strategy
         try:
@@ -83,9 +90,8 @@ class StrategyFactory:
             return None
         return strategy
 
-    def _saved_state(self, settings: RunSettings, catalog: Queries) -> JsonValue:
-        """The state of the strategy at the last checkpoint, without that of a map or log that is missing now."""
-        state = catalog.get_state("strategy_state")
+    def _usable_state(self, state: JsonValue, settings: RunSettings, catalog: Queries) -> JsonValue:
+        """A saved state without that of a map or log that is missing now."""
         had_log, had_map = bool(catalog.get_state("logs")), bool(catalog.get_state("map"))
         access_log_is_lost, map_is_lost = had_log and not self._log.reference, had_map and not self._map.reference
         uses_log_itself = "log" in find_strategy(settings.strategy).needs

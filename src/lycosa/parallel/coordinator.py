@@ -13,7 +13,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -208,19 +208,29 @@ class Coordinator:
         readers: list[asyncio.Task[None]] = []
         try:
             for start in self._starts:
-                worker = _WorkerProcess(start.number, await self._process())
-                self._workers.append(worker)
+                worker = await self._started(start.number, readers)
                 worker.send(start)
                 if self.is_paused:
                     worker.send(Pause(is_paused=True))
                 if self._is_stopping:
                     worker.send(Stop())
-                readers.append(asyncio.create_task(self._read(worker)))
             while any(worker.ended is None for worker in self._workers):
                 for summary in await self._next():
                     yield summary
         finally:
-            await self._end(readers)
+            await _to_its_end(self._end(readers))
+
+    async def _started(self, number: int, readers: list["asyncio.Task[None]"]) -> _WorkerProcess:
+        """Starts a worker, and a reader of its messages; if this is cancelled meanwhile, both are there all the same,
+        to be ended."""
+        starting = asyncio.create_task(self._process())
+        try:
+            await asyncio.shield(starting)
+        finally:
+            worker = _WorkerProcess(number, await starting)
+            self._workers.append(worker)
+            readers.append(asyncio.create_task(self._read(worker)))
+        return worker
 
     async def _process(self) -> asyncio.subprocess.Process:
         try:
@@ -458,3 +468,16 @@ class Coordinator:
             if len(self._samples) == len(self._workers):
                 parts = tuple(terms for _, terms in sorted(self._samples.items()))
                 self._workers[_TRAINER].send(Train(parts, self.totals.pages))
+
+
+async def _to_its_end(work: Coroutine[None, None, None]) -> None:
+    """Awaits something that must not be cut short; a cancellation is raised after it."""
+    task, cancellation = asyncio.create_task(work), None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancellation = error
+    task.result()
+    if cancellation is not None:
+        raise cancellation

@@ -21,7 +21,6 @@ from statistics import median
 from typing import Any
 
 from lycosa import api
-from lycosa.parallel.crawl import ParallelCrawl
 from measure import CONCURRENCY, make_collection, say, scratch, with_bytecode
 from world import serving
 
@@ -51,7 +50,7 @@ class Watch(threading.Thread):
 
 def crawl(folder: Path, pages: int, workers: int, strategy: str) -> dict[str, Any]:
     """One crawl in this process; its figures."""
-    handed_over: list[tuple[float, float, int]] = []  # processor time, time, and number of pages
+    handed_over: list[tuple[float, float]] = []  # processor time and time
     options: Any = {"strategy": strategy} if strategy else {}
     run = api.crawl(
         folder,
@@ -61,29 +60,24 @@ def crawl(folder: Path, pages: int, workers: int, strategy: str) -> dict[str, An
         delay=0,
         concurrency=CONCURRENCY,
         allow_private=True,
-        notify=lambda line: handed_over.append((time.process_time(), time.monotonic(), 0)) if "go on" in line else None,
+        notify=lambda line: handed_over.append((time.process_time(), time.monotonic())) if "go on" in line else None,
         **options,
     )
+    parallel = run.crawl() if isinstance(run, api.ParallelRun) else None
     watch, began = Watch(), time.monotonic()
     watch.start()
-    parallel: ParallelCrawl | None = None
-    if isinstance(run, api.ParallelRun):
-        made = run.crawl
-        run.crawl = lambda **more: keep(made(**more))  # type: ignore[method-assign]
-
-        def keep(made: ParallelCrawl) -> ParallelCrawl:
-            nonlocal parallel
-            parallel = made
-            return made
 
     async def visits() -> tuple[int, tuple[float, float]]:
         relevant, last = 0, (0.0, 0.0)
-        async for visit in run:
+        async for visit in run if parallel is None else parallel.visits():
             relevant += bool(visit.relevance and visit.relevance >= 0.5)
             last = (time.process_time(), time.monotonic())
         return relevant, last
 
     relevant, last = asyncio.run(visits())
+    if parallel is not None:
+        with parallel.finished():
+            pass
     seconds, cpu = time.monotonic() - began, time.process_time()
     watch.stopped.set()
     watch.join()

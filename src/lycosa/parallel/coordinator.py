@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -75,7 +76,6 @@ class _WorkerProcess:
         self.number = number
         self.process = process
         self.report: Report | None = None
-        self.pages = 0  # added so far, as reported
         self.leased = 0  # pages that it may add in all
         self.leases = 0  # number of leases that it was sent
         self.parcels = 0  # passed on to it
@@ -111,6 +111,16 @@ class CrawlTotals:
         self.pages, self.relevant, self.bytes_kept = self._at_start
         self.pages_since_relevant = pages_since_relevant
         self.waiting = 0
+
+    @classmethod
+    def of(cls, status: Status) -> Self:
+        """The figures at a start where the crawl of one process stands."""
+        return cls(
+            pages=status.pages,
+            relevant=status.relevant,
+            bytes_kept=status.bytes_kept,
+            pages_since_relevant=status.pages_since_relevant,
+        )
 
     def set(self, status: Status, *, waiting: int) -> None:
         """Takes over the figures of a crawl by one process."""

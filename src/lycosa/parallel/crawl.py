@@ -174,12 +174,7 @@ class ParallelCrawl:
     async def _visits_of_one(self, session: Session) -> AsyncGenerator[Visit, None]:
         """The visits of one process, until workers may go on."""
         status = session.status
-        self.totals = CrawlTotals(
-            pages=status.pages,
-            relevant=status.relevant,
-            bytes_kept=status.bytes_kept,
-            pages_since_relevant=status.pages_since_relevant,
-        )
+        self.totals = CrawlTotals.of(status)
         owner_of = owner_by_domain(self._workers, session.topic.hash_seed)
         beginning = _Beginning(session, self._settings)
         fetches_before = 0
@@ -199,12 +194,7 @@ class ParallelCrawl:
             self._is_handed_over = run.is_handed_over = may_deal and not status.stop_reason
             session.state.saves_all_delays = self._is_handed_over
         self.fetch_counts = status.fetch_counts
-        self.totals = CrawlTotals(
-            pages=status.pages,
-            relevant=status.relevant,
-            bytes_kept=status.bytes_kept,
-            pages_since_relevant=status.pages_since_relevant,
-        )
+        self.totals = CrawlTotals.of(status)
         self.stop_reason = status.stop_reason
         if not may_deal and not status.is_interrupted:
             is_small = status.pages <= _MIN_PAGES
@@ -277,7 +267,6 @@ class ParallelCrawl:
                         "paused": coordinator.is_paused,
                         "budget": coordinator.page_budget,
                         "requests": self.fetch_counts.requests,
-                        "holds": 0,
                         "workers": self._workers,
                     }
                 )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from collection.samples import visit
-from crawling import collection, done, pages, rows
+from crawling import collection, done, lycosa, pages, rows
 from lycosa.collection import shards
 from lycosa.collection.catalog import Catalog
 from lycosa.collection.collection import lock_collection
@@ -147,3 +147,19 @@ def test_what_is_to_be_forgotten_is_removed_after_the_shards_were_gathered(crawl
     with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW)) as session:
         assert session.pages_forgotten == 1
     assert pages(crawled) == SEEDS[1:]
+
+
+def test_a_rebuild_needs_no_catalog_of_a_shard(crawled):
+    deal(crawled)
+    for shard in shard_folders(crawled):
+        with Session(crawled, load_recipe(crawled), clock=SimulatedClock(NOW), rerank=False, shard=shard) as session:
+            (url,) = [url for url in NEW if (int(host_of(url)[1]) % 2) == int(shard.name)]
+            session.record(visit(url))
+    (shard_folders(crawled)[0] / "catalog.sqlite").write_bytes(b"no database" * 100)
+    message = lycosa("crawl", crawled, "--delay", 0).err
+    assert f"run: lycosa rebuild {crawled}" in message
+    assert "shards/" not in message
+    done("rebuild", crawled)
+    assert {*SEEDS, *NEW} == set(pages(crawled))
+    assert not (crawled / "shards").exists()
+    assert not (crawled / "journal.json").exists()

@@ -27,7 +27,7 @@ from lycosa.vocabulary.records import Fetch, Url
 from lycosa.vocabulary.text import quoted
 
 from . import cdxj
-from .errors import disk_errors
+from .errors import disk_errors, rebuilt_with
 from .event_records import (
     AttemptMetadata,
     Decode,
@@ -268,7 +268,7 @@ class Archive:
             yield stream
 
     def _catalog_mismatch(self) -> CollectionError:
-        name = self._folder.parent
+        name = rebuilt_with(self._folder.parent)
         return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {quoted(name)}")
 
     def _groups(self, after: ArchivePosition | None) -> Iterator[tuple[Path, EventRecords]]:
@@ -345,7 +345,7 @@ class Archive:
         return removed
 
     def _truncated_archive(self) -> CollectionError:
-        name = self._folder.parent
+        name = rebuilt_with(self._folder.parent)
         return CollectionError(
             f"the archive of {name} is shorter than its catalog knows; run: lycosa rebuild {quoted(name)}"
         )

@@ -18,6 +18,7 @@ _DAMAGE_MESSAGES = (
     "user-defined function",
     "too big",
 )
+SHARDS = "shards"  # folder of the shards of a collection, while several workers crawl
 _DISK_ERROR_WAY_OUT = "make room, or where the disk fails copy {name} to another, then go on"
 
 
@@ -41,7 +42,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 @contextmanager
 def catalog_errors(path: Path) -> Iterator[None]:
     """Raises errors of the database at `path` as CollectionError."""
-    name = path.parent
+    name = rebuilt_with(path.parent)
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -62,3 +63,8 @@ def catalog_errors(path: Path) -> Iterator[None]:
         raise CollectionError(
             f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {quoted(name)}"
         ) from error
+
+
+def rebuilt_with(folder: Path) -> Path:
+    """The folder to name in advice to rebuild: of the collection, also for one of its shards."""
+    return folder.parent.parent if folder.parent.name == SHARDS else folder

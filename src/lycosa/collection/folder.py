@@ -13,7 +13,7 @@ from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.files import read_regular_file
 from lycosa.vocabulary.text import quoted
 
-from .errors import disk_errors
+from .errors import SHARDS, disk_errors
 
 _FILES = (
     "lycosa.toml",
@@ -33,7 +33,6 @@ _FILES = (
     "seeds.txt",
     "report.html",
 )
-SHARDS = "shards"  # folder of the shards, while several workers crawl
 _SUFFIXES = ("", "-wal", "-shm", "-journal", ".new")
 _FOLDERS = ("archive", "search", "search.new", "search.old", "rebuilt-search", "examples", "peer", SHARDS)
 _SOCKETS = ("control",)  # of a running peer: connected to, never opened as a file

@@ -17,6 +17,8 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import quoted
 
+from .errors import rebuilt_with
+
 # The statements of a migration never change: those of stored catalogs are compared with them.
 VERSION_1 = """
 CREATE TABLE pages (
@@ -220,7 +222,7 @@ def sql_url_test(test: Callable[[Url], bool]) -> Callable[[object], bool]:
 
 def connect(path: Path, *, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
     """Opens the catalog at a path and migrates it to the latest version; read-only unless `writable`."""
-    name = path.parent
+    name = rebuilt_with(path.parent)
     if not writable and not path.exists():
         raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {quoted(name)}")
     connection = _open(path, writable=writable)

@@ -32,8 +32,8 @@ from lycosa.vocabulary.urls import key_of
 from .archive import end_of_archive
 from .catalog import Catalog
 from .collection import CATALOG, lock_collection
-from .errors import disk_errors
-from .folder import SHARDS, check_folder
+from .errors import SHARDS, disk_errors
+from .folder import check_folder
 from .outbox import OUTBOX_TABLE, Outbox
 from .queries import HAS_PERSONAL_PAGES, HOLDS_KEY, PASSED_OVER_KEY, SITE_SKIPS_KEY
 from .schema import sql_url_test
@@ -187,6 +187,19 @@ def remove_shards(folder: Path) -> None:
         if (folder / SHARDS).exists():
             shutil.rmtree(folder / SHARDS)
     delete_upkeep_journal(folder)
+
+
+def gather_archives(folder: Path) -> None:
+    """Moves the WARC files of all shards into the archive of the collection, which is locked, and removes the shards:
+    for a rebuild, which needs nothing else, and so works if their catalogs are damaged. Safe to repeat after a kill."""
+    with ExitStack() as stack:
+        shards = shard_folders(folder)
+        for shard in shards:
+            check_folder(shard)
+            stack.enter_context(closing(lock_collection(shard)))
+        for shard in shards:
+            _move_archive(shard, folder)
+    remove_shards(folder)
 
 
 def gather(folder: Path, *, flags: Sequence[str] = ()) -> list[NewPages]:

@@ -23,6 +23,7 @@ from lycosa.collection.events import Event, RunStart
 from lycosa.collection.folder import check_folder
 from lycosa.collection.shards import (
     gather,
+    gather_archives,
     has_shards,
     may_be_behind,
     remove_shards,
@@ -91,6 +92,8 @@ class Session:
         else:
             require_trust(folder)
         if shard is None:
+            if rebuild:
+                gather_shards_for_rebuild(folder)
             gather_shards(folder, recipe, clock=clock, notify=notify, drops_untrusted_settings=drops_untrusted_settings)
         self.folder = folder
         self.recipe = recipe
@@ -328,6 +331,15 @@ def gather_shards(
                     pass
         pages = gather_closed_shards(folder, recipe)
     notify(f"a crawl by several workers was broken off: {counted(pages, 'page')} of them gathered")
+
+
+def gather_shards_for_rebuild(folder: Path) -> None:
+    """Gathers the archives of such shards alone, from which everything is rebuilt."""
+    if has_shards(folder):
+        with closing(lock_collection(folder)):
+            remove_useless_shards(folder)
+            if has_shards(folder):
+                gather_archives(folder)
 
 
 def gather_closed_shards(folder: Path, recipe: Recipe) -> int:

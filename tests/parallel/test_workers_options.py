@@ -137,7 +137,9 @@ def test_python_sees_the_visits_of_all_workers_and_may_leave_early(tmp_path, ser
     seen += [visit.fetch.url for visit in run]
     assert run.stopped == "120 pages, as requested"
     assert len(pages(folder)) == 120
-    assert set(pages(folder)) <= set(seen) | set(pages(folder)[80:120])
+    # Of what workers had visited when the loop was left, the last reports were not seen; one of them may be far behind.
+    assert set(pages(folder)[:40]) <= set(seen)
+    assert len(set(seen)) == len(seen)
     assert run.search("honey") is not None
 
 
